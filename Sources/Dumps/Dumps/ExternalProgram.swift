@@ -53,9 +53,7 @@ package struct ExternalProgram: Sendable {
         environment = .inherit
         var options = PlatformOptions()
         options.createSession = true
-        options.teardownSequence = [
-            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
-        ]
+        options.teardownSequence = [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(1))]
         self.options = options
         self.sleep = sleep
     }
@@ -68,9 +66,7 @@ package struct ExternalProgram: Sendable {
     ///   - seconds: the time limit; `nil` for no limit.
     /// - Throws: ``Failure`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
     ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file operation.
-    package func run(
-        input: Bytes?, mostOutput: Int, seconds: Int?
-    ) async throws(Failure) -> Finished {
+    package func run(input: Bytes?, mostOutput: Int, seconds: Int?) async throws(Failure) -> Finished {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,

@@ -43,9 +43,7 @@ struct DocumentReader {
             remedy: code == .malformed ? remedy : nil)
     }
 
-    private mutating func json<Value>(
-        _ body: (inout JSONReader) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
+    private mutating func json<Value>(_ body: (inout JSONReader) throws(Failure) -> Value) throws(Failure) -> Value {
         do throws(Failure) {
             return try body(&reader)
         } catch {
@@ -161,9 +159,7 @@ struct DocumentReader {
     }
 
     /// Reads a member whose value is a string that `value` converts; if `value` returns `nil`, the string is invalid.
-    mutating func string<Value>(
-        _ key: String, expected: String, _ value: (String) -> Value?
-    ) throws(Failure) -> Value {
+    mutating func string<Value>(_ key: String, expected: String, _ value: (String) -> Value?) throws(Failure) -> Value {
         try member(key) { (document) throws(Failure) in
             let text = try document.string()
             guard let value = value(text) else {
@@ -174,9 +170,7 @@ struct DocumentReader {
     }
 
     /// Reads a member whose value is a number that `value` converts; if `value` returns `nil`, the number is invalid.
-    mutating func number<Value>(
-        _ key: String, expected: String, _ value: (UInt64) -> Value?
-    ) throws(Failure) -> Value {
+    mutating func number<Value>(_ key: String, expected: String, _ value: (UInt64) -> Value?) throws(Failure) -> Value {
         try member(key) { (document) throws(Failure) in
             let number = try document.json { (reader) throws(Failure) in try reader.unsignedInteger() }
             guard let value = value(number) else { throw document.failure(expected: expected, found: "\(number)") }

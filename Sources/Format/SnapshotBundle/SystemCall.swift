@@ -15,9 +15,7 @@ private let mostAtOnce = 1 << 30
 ///
 /// - Parameter offset: the position in the file; `nil` for the descriptor's current position.
 /// - Returns: the number of bytes read; `nil` after a failure, with the reason in `errno`.
-func readFully(
-    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
-) -> Int? {
+func readFully(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil) -> Int? {
     transferred(buffer.count) { done, count in
         let address = unsafe buffer.baseAddress.map { unsafe $0 + done }
         guard let offset else { return unsafe read(descriptor, address, count) }

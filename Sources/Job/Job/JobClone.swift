@@ -201,9 +201,7 @@ package struct JobClone: Sendable {
     ) async throws -> Pushed {
         let lease = "--force-with-lease=refs/heads/\(branch):\(expected ?? "")"
         let pushed = try await git.run(
-            ["push", "-q", lease] + options.map { "--push-option=\($0)" } + [
-                remote, "\(commit):refs/heads/\(branch)",
-            ],
+            ["push", "-q", lease] + options.map { "--push-option=\($0)" } + [remote, "\(commit):refs/heads/\(branch)"],
             limit: .whole)
         guard pushed.status != 0 else {
             _ = try await git.checked(["update-ref", ref(branch), commit])

@@ -87,9 +87,7 @@ package struct ParameterRecord: Sendable {
         }
     }
 
-    private static func key(
-        _ json: Bytes, _ failure: (Failure) -> Failure
-    ) throws(Failure) -> String {
+    private static func key(_ json: Bytes, _ failure: (Failure) -> Failure) throws(Failure) -> String {
         let isPlain = json.withSpan { span in
             guard span.count > 2, span[0] == UInt8(ascii: "\"") else { return false }
             for index in 1..<span.count - 1 where !(0x20..<0x7F).contains(span[index]) || span[index] == 0x5C {
@@ -111,9 +109,7 @@ package struct ParameterRecord: Sendable {
             && !scalars.contains { $0.properties.generalCategory == .control }
     }
 
-    private static func priority(
-        _ json: Bytes?, _ failure: (Failure) -> Failure
-    ) throws(Failure) -> Int64? {
+    private static func priority(_ json: Bytes?, _ failure: (Failure) -> Failure) throws(Failure) -> Int64? {
         guard let text = json?.text, text != "null" else { return nil }
         guard let number = Int64(text), number.magnitude <= largestPriority.magnitude else {
             throw failure(.invalidPriority(found: VisibleText.excerpt(text, limit: 40)))

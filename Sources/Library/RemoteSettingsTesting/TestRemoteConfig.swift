@@ -23,9 +23,7 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     /// - Parameters:
     ///   - values: the values that replace those of the server, by key.
     ///   - defaults: the app's defaults.
-    public init(
-        _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
-    ) {
+    public init(_ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]) {
         let values = Dictionary(values.mapValues { RemoteConfigValue($0) })
         let defaults = Dictionary(defaults.mapValues { RemoteConfigValue($0, source: .default) })
         state = Mutex(State(values: values, defaults: defaults))

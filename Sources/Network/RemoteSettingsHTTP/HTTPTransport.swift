@@ -77,9 +77,7 @@ package struct HTTPRequest: Sendable, Hashable {
     ///   - headTimeout: the longest time from the call until the head of the response, including the time to connect.
     ///   - idleTimeout: the longest wait for the next bytes of the body.
     ///   - wireLimit: the largest size of the body on the wire in bytes; `.max` for no limit.
-    init(
-        url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
-    ) {
+    init(url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max) {
         self.url = url
         self.headers = headers
         self.headTimeout = headTimeout

@@ -122,9 +122,7 @@ package final class ServerClient: Sendable {
     /// - Parameters:
     ///   - expected: the timestamp from a push message; `nil` to send 0.
     ///   - since: the monitor's timestamp at the last poll; `nil` to request all entries.
-    package func monitor(
-        expected: Timestamp? = nil, since: Timestamp? = nil
-    ) async throws(Failure) -> ChangesetAnswer {
+    package func monitor(expected: Timestamp? = nil, since: Timestamp? = nil) async throws(Failure) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.monitorBytes) { quoted in
             server.monitor(expected: expected, since: since, quoted: quoted)
         }
@@ -176,9 +174,7 @@ package final class ServerClient: Sendable {
         return try await changeset(url(true), since: since, limit: limit)
     }
 
-    private func changeset(
-        _ url: HTTPURL, since: Timestamp?, limit: Int
-    ) async throws(Failure) -> ChangesetAnswer {
+    private func changeset(_ url: HTTPURL, since: Timestamp?, limit: Int) async throws(Failure) -> ChangesetAnswer {
         let (status, document) = try await document(url, preferences, limit: limit)
         if status == 204 { return .nothing }
         guard let since, let answered = document.url.queryValue("_since") else {

@@ -115,9 +115,7 @@ extension Origin {
         return redirect(request, query, bucket: collection.id.bucket, name: collection.id.name, .delta)
     }
 
-    private func monitorAnswer(
-        _ request: ChangesetRequest, _ query: QueryParameters, now: Timestamp
-    ) -> OriginAnswer {
+    private func monitorAnswer(_ request: ChangesetRequest, _ query: QueryParameters, now: Timestamp) -> OriginAnswer {
         // v2 never redirects, even if `_since` is very old.
         if request.version == .v1, let since = request.since, Self.isTooOld(since, now: now) {
             return redirect(request, query, bucket: "monitor", name: "changes", .monitor)

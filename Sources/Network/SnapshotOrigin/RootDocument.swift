@@ -30,8 +30,7 @@ enum RootDocument {
                     "description": .string("Track modifications of records and store them"),
                     "url": .string("https://github.com/mozilla/remote-settings"),
                     "version": .string(softwareVersion),
-                    "collections": .array(
-                        Set(collections.map(\.bucket)).sorted().map { .string("/buckets/\($0)") }),
+                    "collections": .array(Set(collections.map(\.bucket)).sorted().map { .string("/buckets/\($0)") }),
                 ])))
         if version == .v1 {
             capabilities.append(

@@ -17,9 +17,7 @@ struct ServedMetadata {
     /// Prepares the metadata of a bundle.
     ///
     /// - Parameter chains: the bundle's chains, each with its URL on this server; empty if the bundle has no chain.
-    init(
-        _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)]
-    ) throws(Failure) {
+    init(_ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)]) throws(Failure) {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
         let value = try mapFailure(of: try JSONValue(parsing: metadata.json)) {

@@ -31,7 +31,7 @@ package struct EarlierState: Sendable {
         }
         let found = try await Self.verified(wanted, policy)
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
-            let current = try BundleReader(path: directory.bundlePath(id)).payload().records
+            let current = try directory.bundle(id).payload().records
             let records = try await before.open().payload().records
             // If the same rollback is repeated by mistake, do not publish the bad state again.
             if try Self.written(current) == Self.written(records) {

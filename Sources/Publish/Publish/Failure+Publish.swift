@@ -38,6 +38,14 @@ extension Failure {
             remedy: "publish it from its source, or remove it with: rsdump remove \(id)")
     }
 
+    /// `dumps.yaml` pins a collection whose source has changed.
+    static func pinned(_ id: CollectionID) -> Self {
+        Self(
+            .refused, place: "\(id)",
+            problem: "dumps.yaml pins this collection, so its changed source was not published",
+            remedy: "to publish it, run rsdump pin \(id) --remove", cause: .pin)
+    }
+
     /// The command of `publish --sign-with` returned no signature. The error does not quote its output, which may
     /// contain a PIN.
     package static func noSignature(_ problem: String) -> Self {
@@ -50,9 +58,7 @@ extension Failure {
     /// There is no earlier state to roll back to.
     ///
     /// - Parameter gap: the reason that older commits are missing, and the remedy.
-    package static func noEarlierState(
-        _ id: CollectionID, current: Timestamp, time: Timestamp?, gap: String?
-    ) -> Self {
+    package static func noEarlierState(_ id: CollectionID, current: Timestamp, time: Timestamp?, gap: String?) -> Self {
         Self(
             place: "\(id)",
             problem: "the history of HEAD has no state before the current one (\(current.rfc3339))"

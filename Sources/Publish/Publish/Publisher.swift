@@ -98,7 +98,7 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Checks a next state against the collection's guards.
+    /// Checks a next state against the collection's pin and guards.
     ///
     /// - Returns: the violations that were accepted.
     private static func guarded(
@@ -106,7 +106,9 @@ package struct Publisher: Sendable {
         accepted: Set<CollectionID>
     ) throws(Failure) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
-        let violations = configuration.settings(of: next.collection).guards.violations(
+        let settings = configuration.settings(of: next.collection)
+        guard settings.pin == nil else { throw .pinned(next.collection) }
+        let violations = settings.guards.violations(
             of: next.payload.records, after: present?.payload.records, isPublished: true)
         guard violations.isEmpty || accepted.contains(next.collection) else {
             throw .guarded(next.collection, violations, command: "rsdump publish")
@@ -248,7 +250,7 @@ package struct Publisher: Sendable {
     private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
             guard let entry = transaction.before.collections[id] else { return nil }
-            let bundle = try BundleReader(path: directory.bundlePath(id))
+            let bundle = try directory.bundle(id)
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, Failure>
             do {

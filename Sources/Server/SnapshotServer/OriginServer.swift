@@ -144,9 +144,7 @@ package struct OriginServer: Sendable {
         return try OriginAddress("http://\(host):\(port)")
     }
 
-    private func channels(
-        _ metrics: Metrics, _ updates: UpdateHub
-    ) -> HTTPServerBuilder {
+    private func channels(_ metrics: Metrics, _ updates: UpdateHub) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits, now, logger)
         let table = ConnectionTable(limits)
         let logsRequests = configuration.logsRequests

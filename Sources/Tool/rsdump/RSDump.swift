@@ -38,9 +38,7 @@ struct RSDump: AsyncParsableCommand {
         groupedSubcommands: [
             .init(
                 name: "Collection",
-                subcommands: [
-                    ListCommand.self, AddCommand.self, RemoveCommand.self, PinCommand.self,
-                ]),
+                subcommands: [ListCommand.self, AddCommand.self, RemoveCommand.self, PinCommand.self]),
             .init(
                 name: "Dumps",
                 subcommands: [

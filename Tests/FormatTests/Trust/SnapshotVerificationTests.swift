@@ -39,7 +39,7 @@ struct SnapshotVerificationTests {
 
     private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [Failure]? {
         let error = failure { try snapshot.verified(with: chains) }
-        guard let failures = error?.signatures, error == .noValidSignature(snapshot.collection, failures) else {
+        guard let failures = error?.signatures, error == .noValidSignature(failures) else {
             return nil
         }
         return failures.map(\.reason)
@@ -150,7 +150,7 @@ struct SnapshotVerificationTests {
         let snapshot = try snapshot(signatures)
         let error = failure { try snapshot.verified(with: chains) }
         let failures = try #require(error?.signatures)
-        #expect(error == .noValidSignature(collection, failures) && error?.code == .certificate)
+        #expect(error == .noValidSignature(failures) && error?.code == .certificate)
         #expect(failures.map(\.position) == [1, 3, 4, 5])
         #expect(failures.map(\.x5u) == [Self.x5u, "expired", "missing", "gone"])
         #expect(
@@ -164,13 +164,13 @@ struct SnapshotVerificationTests {
     }
 
     @Test func missingSignatureIsRefused() {
-        #expect(throws: Failure.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
+        #expect(throws: Failure.noSignatures) { try snapshot([]).verified(with: chains) }
     }
 
     /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
     @Test func signatureWithoutChainIsRefused() throws {
         let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
-        #expect(throws: Failure.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
+        #expect(throws: Failure.noChains) { try snapshot([bare]).verified(with: chains) }
         #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
     }
 
@@ -178,7 +178,7 @@ struct SnapshotVerificationTests {
         let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
             ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)
         }
-        #expect(throws: Failure.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
+        #expect(throws: Failure.onlyUnknownModes(["ml-dsa-65", "P384ECDSA", ""])) {
             try snapshot(unknown).verified(with: chains)
         }
     }

@@ -37,7 +37,7 @@ struct SnapshotVerifierTests {
         for timestamp in [
             day.advanced(by: .milliseconds(1)), TestPKI.time("2026-06-01"), Timestamp(milliseconds: .max),
         ] {
-            #expect(throws: Failure.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)) {
+            #expect(throws: Failure.newerThanVerification(timestamp, time: TestPKI.now)) {
                 try verify(timestamp, at: TestPKI.now)
             }
         }

@@ -44,19 +44,15 @@ struct UptakeStatusTests {
     }
 
     @Test func uptakeStatusOfSignatureErrors() throws {
-        let collection = try CollectionID("main/x")
         let signer = SignerName("example.org")
         func failed(_ reasons: Failure...) -> Failure {
-            .noValidSignature(
-                collection,
-                reasons.enumerated().map { SignatureFailure(position: $0 + 1, x5u: "u", reason: $1) })
+            .noValidSignature(reasons.enumerated().map { SignatureFailure(position: $0 + 1, x5u: "u", reason: $1) })
         }
         let ofSignature: [Failure] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
-            .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
-            .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
-            .newerThanVerification(
-                collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
+            .signatureMismatch(signer: signer), .noSignatures, .noChains,
+            .tooManySignatures(count: 17, limit: 16), .onlyUnknownModes(["x"]),
+            .newerThanVerification(Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
         ]
         let ofChain: [Failure] = [
             .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),

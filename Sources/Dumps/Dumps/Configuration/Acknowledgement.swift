@@ -96,8 +96,6 @@ package struct Acknowledgement: Hashable, Sendable {
 
 extension Acknowledgement: Encodable {
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode(members: [
-            "error": kind.rawValue, "until": Pin.dateText(until), "reason": reason,
-        ])
+        try encoder.encode(members: ["error": kind.rawValue, "until": Pin.dateText(until), "reason": reason])
     }
 }

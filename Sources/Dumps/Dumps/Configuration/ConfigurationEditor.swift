@@ -40,9 +40,7 @@ package struct ConfigurationEditor {
     ///
     /// - Parameter attachments: `all` or `none`; `nil` to use the file's default.
     /// - Returns: the collections that were not listed before. If there are none, nothing is changed.
-    package mutating func add(
-        _ ids: [CollectionID], attachments: String?
-    ) throws(Failure) -> Set<CollectionID> {
+    package mutating func add(_ ids: [CollectionID], attachments: String?) throws(Failure) -> Set<CollectionID> {
         var expected = try ConfigurationReader.read(text, file: file)
         let before = Set(expected.collections.map(\.id))
         let new = Set(ids).subtracting(before)

@@ -38,8 +38,6 @@ package struct Pin: Hashable, Sendable {
 
 extension Pin: Encodable {
     package func encode(to encoder: any Encoder) throws {
-        try encoder.encode(members: [
-            "at": at, "reason": reason, "until": until.map(Self.dateText),
-        ])
+        try encoder.encode(members: ["at": at, "reason": reason, "until": until.map(Self.dateText)])
     }
 }

@@ -145,9 +145,7 @@ package enum DiffJSON {
                     ? .string(bounded(json.text, DiffLimits.valueBytes) ?? "") : FieldChange.value(json)
             }
         }
-        return .members([
-            "path": .array(path), "old": values[0], "new": values[1], "cut": isCut ? .bool(true) : nil,
-        ])
+        return .members(["path": .array(path), "old": values[0], "new": values[1], "cut": isCut ? .bool(true) : nil])
     }
 
     private static func attachment(_ change: AttachmentChange) -> JSONValue {
@@ -157,9 +155,7 @@ package enum DiffJSON {
             case .removed: "removed"
             case .changed: "changed"
             }
-        return .members([
-            "change": .string(word), "old": change.old.map(attachment), "new": change.new.map(attachment),
-        ])
+        return .members(["change": .string(word), "old": change.old.map(attachment), "new": change.new.map(attachment)])
     }
 
     private static func attachment(_ attachment: RecordAttachment) -> JSONValue {

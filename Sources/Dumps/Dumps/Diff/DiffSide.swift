@@ -155,7 +155,7 @@ package struct DiffSide: Sendable {
         case .states(let states): return states[id]
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
-            let bundle = try BundleReader(path: directory.bundlePath(id))
+            let bundle = try directory.bundle(id)
             return try ComparedSnapshot(bundle, lockedAs: entry)
         case .revision(let repository, let revision, let lock):
             guard let entry = lock.collections[id] else { return nil }

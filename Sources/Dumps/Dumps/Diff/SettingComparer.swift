@@ -21,9 +21,7 @@ struct SettingChange: Hashable, Sendable {
 extension DumpsConfiguration {
     /// The settings by name, without those that are unset.
     fileprivate var settings: [ExactString: ExactString] {
-        var settings: [ExactString: ExactString] = [
-            "server": server.exact, "attachments": attachments.text.exact,
-        ]
+        var settings: [ExactString: ExactString] = ["server": server.exact, "attachments": attachments.text.exact]
         func set(_ name: String, _ value: (some CustomStringConvertible)?) {
             settings[name] = value.map { "\($0)".exact }
         }

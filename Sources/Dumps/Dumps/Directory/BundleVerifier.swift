@@ -62,12 +62,9 @@ package struct BundleVerifier: Sendable {
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
-        guard try FileStore.size(path) != nil else {
-            throw Failure(
-                .storage, file: path, found: "the bundle is missing, but the lock file lists it",
-                remedy: "restore the file from version control, or run rsdump refresh")
-        }
-        return try verify(MappedFile(path: path), of: id, against: entry)
+        // A link is not a bundle of the directory: what it leads to can change without the directory.
+        guard try FileStore.size(path) != nil else { throw Failure.missingBundle(path) }
+        return try verify(MappedFile(bundle: path), of: id, against: entry)
     }
 
     /// Verifies a bundle file that is already open. See ``verify(_:of:against:)``.

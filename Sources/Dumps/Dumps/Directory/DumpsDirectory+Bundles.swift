@@ -26,7 +26,7 @@ package struct BundleAtHand: Sendable {
 
     /// Opens a bundle and checks its structure, but not its contents. Does I/O.
     package init(path: String) throws(Failure) {
-        file = try MappedFile(path: path)
+        file = try MappedFile(bundle: path)
         reader = try BundleReader(file)
     }
 
@@ -43,6 +43,11 @@ package struct BundleAtHand: Sendable {
 }
 
 extension DumpsDirectory {
+    /// Opens a bundle that the lock file lists, but does not check its contents. Does I/O.
+    package func bundle(_ id: CollectionID) throws(Failure) -> BundleReader {
+        try BundleReader(MappedFile(bundle: bundlePath(id)))
+    }
+
     /// Opens the named bundles, or all bundles in the lock file, sorted by collection. Reads every byte of them.
     ///
     /// Each bundle must have exactly the content listed in the lock file. Signatures are not verified; `rsdump verify`
@@ -59,7 +64,7 @@ extension DumpsDirectory {
         guard unlisted.isEmpty else { throw Failure.unlisted(unlisted, configurationPath) }
         let wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         return try wanted.sorted().map { id in
-            let bundle = try BundleReader(path: bundlePath(id))
+            let bundle = try bundle(id)
             try bundle.verifyContents()
             let content = Manifest.digest(of: try bundle.manifestText())
             guard bundle.head.collection == id, content == lock.collections[id]?.content else {

@@ -306,9 +306,7 @@ extension DumpsDirectory {
     }
 
     /// Runs the steps after the redo log took effect. All of them can be repeated safely.
-    fileprivate func finish(
-        _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
-    ) throws(Failure) {
+    fileprivate func finish(_ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>) throws(Failure) {
         for id in staged.sorted() {
             try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
         }

@@ -23,6 +23,13 @@ extension Failure {
             remedy: gap ?? "list the commits with: git log")
     }
 
+    /// Returns an error for a value of `--at` that is not a name of a commit either.
+    static func noState(_ name: String, gap: String?) -> Self {
+        Self(
+            problem: "\(VisibleText.quote(name)) is not a timestamp, a date such as 2026-11-30, or a commit",
+            remedy: gap)
+    }
+
     /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
         Self(

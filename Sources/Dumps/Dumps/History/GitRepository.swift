@@ -484,7 +484,8 @@ extension GitRepository {
         return tags
     }
 
-    private func commit(_ name: String) async throws(Failure) -> String? {
+    /// Returns the hash of the commit that a name refers to; `nil` if there is none.
+    func commit(_ name: String) async throws(Failure) -> String? {
         // The name is passed on standard input, so that git cannot mistake it for an option or a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(

@@ -184,14 +184,17 @@ extension Pinning {
             case .at(let timestamp):
                 if let held, held.timestamp == timestamp { return [.present(held)] }
             case .asOf: break
-            case .revision(let name): return try await committed(id, at: name, in: directory.path, held: held)
+            case .revision(let name):
+                let repository = try await GitRepository(containing: directory.path)
+                guard try await repository.commit(name) != nil else { throw Failure.noState(name, gap: repository.gap) }
+                return try await committed(id, at: name, in: directory.path, held: held)
             }
         }
         if let path, case .git(let name, let place)? = DiffSide.Place(path) {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
         if case .revision(let name) = request {
-            throw Failure.noRevision(directory: path ?? directory.path, name: name, gap: nil)
+            throw Failure.noState(name, gap: nil)
         }
         let source: BundleHistory.Source
         let places: String

@@ -143,9 +143,7 @@ package struct Refresh: Sendable {
         return refusal
     }
 
-    private func hasFailures(
-        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: Failure?
-    ) -> Bool {
+    private func hasFailures(_ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: Failure?) -> Bool {
         results.contains { $0.status == .failed } || (refusal != nil && !staged.isEmpty)
     }
 
@@ -233,9 +231,7 @@ package struct Refresh: Sendable {
         guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
         var outcome = outcome
         do {
-            if let excess = try planned.settings.budget.excess(
-                of: held, in: BundleReader(path: directory.bundlePath(planned.id)))
-            {
+            if let excess = try planned.settings.budget.excess(of: held, in: directory.bundle(planned.id)) {
                 outcome.error = .overBudget(excess)
             }
         } catch {

@@ -163,7 +163,7 @@ extension CollectionFetcher {
     /// Fetches the state required by a plan, for a caller that packs nothing. Reads the current bundle, which may be
     /// damaged.
     func fetch(_ planned: PlannedCollection, in directory: DumpsDirectory) async throws(Failure) -> Fetched {
-        let bundle = try? BundleReader(path: directory.bundlePath(planned.id))
+        let bundle = try? directory.bundle(planned.id)
         let fetched = try await fetch(planned, onto: bundle, try? bundle?.payload(), BundleVerifier(policy))
         if fetched.snapshot.timestamp == planned.held?.timestamp {
             try planned.checkDelivered(fetched.snapshot.timestamp)

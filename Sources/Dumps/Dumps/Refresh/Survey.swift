@@ -77,7 +77,7 @@ package struct Survey: Sendable {
     private func state(of planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> ServerState {
         // If the bundle is damaged, its state is fetched from the server instead.
         var current: Snapshot? {
-            guard let held = planned.held, let bundle = try? BundleReader(path: directory.bundlePath(planned.id)),
+            guard let held = planned.held, let bundle = try? directory.bundle(planned.id),
                 bundle.head.timestamp == held.timestamp
             else { return nil }
             return try? BundleVerifier(policy).snapshot(of: bundle, as: held)
@@ -120,7 +120,7 @@ package struct Survey: Sendable {
             budget: settings.budget.bundle,
             // A bundle that cannot be read is reported separately.
             excess: held.flatMap { held in
-                try? settings.budget.excess(of: held, in: BundleReader(path: directory.bundlePath(settings.id)))
+                try? settings.budget.excess(of: held, in: directory.bundle(settings.id))
             })
     }
 

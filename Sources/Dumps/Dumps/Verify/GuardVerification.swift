@@ -23,7 +23,7 @@ extension Verification {
         var found: [Guarded] = []
         for outcome in outcomes where outcome.verdict.isGood {
             guard let entry = outcome.entry else { continue }
-            let bundle = try BundleReader(path: directory.bundlePath(outcome.id))
+            let bundle = try directory.bundle(outcome.id)
             let records = try bundle.payload().records
             let guards = configuration.settings(of: outcome.id).guards
             var (earlier, problem): (HistoricBundle?, String?)

@@ -52,7 +52,7 @@ package struct Verification: Sendable {
             }
             var outcome = verify(id, lock.collections[id], pin: settings[id]?.pin)
             if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
-                outcome.excess = try? budget.excess(of: entry, in: BundleReader(path: directory.bundlePath(id)))
+                outcome.excess = try? budget.excess(of: entry, in: directory.bundle(id))
             }
             return outcome
         }

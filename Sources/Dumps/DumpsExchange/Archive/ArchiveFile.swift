@@ -69,6 +69,11 @@ final class ArchiveFile {
         _ = unsafe archive_read_free(archive)
     }
 
+    /// Whether a file begins like an archive. Does I/O.
+    static func isArchive(_ path: String) -> Bool {
+        (try? ArchiveFile(path, as: .archive).next()) != nil
+    }
+
     /// Reads the next entry; returns `nil` after the last one.
     func next() throws(Failure) -> Entry? {
         var entry: OpaquePointer?

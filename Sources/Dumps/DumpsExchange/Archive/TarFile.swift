@@ -26,9 +26,7 @@ package final class TarFile {
     ///
     /// - Returns: the file's size in bytes.
     /// - Throws: `Failure`, after removing the file.
-    package static func write(
-        _ members: [Member], toNewFile path: String
-    ) throws(Failure) -> Int {
+    package static func write(_ members: [Member], toNewFile path: String) throws(Failure) -> Int {
         try OutputFile.create(path: path) { (descriptor) throws(Failure) in
             let file = OutputFile(descriptor: descriptor, name: path)
             let tar = try TarFile(ArchiveOutput(file))

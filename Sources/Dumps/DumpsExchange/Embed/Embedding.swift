@@ -262,7 +262,7 @@ package struct Embedding: Sendable {
             if isBetter { return packed }
         }
         guard options.isTemporary else { return nil }
-        return (try MappedFile(path: directory.bundlePath(bundle.head.collection)).bytes, entry)
+        return (try MappedFile(bundle: directory.bundlePath(bundle.head.collection)).bytes, entry)
     }
 
     /// Packs the snapshot of a bundle again, for embedding. Its content is the same, but the bytes may differ.

@@ -261,7 +261,7 @@ enum ArchiveExport {
         }
         members.append(.init(name: "dumps/dumps.lock.json", content: Bytes(lock.text)))
         for id in ids {
-            let file = try MappedFile(path: directory.bundlePath(id))
+            let file = try MappedFile(bundle: directory.bundlePath(id))
             members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))

@@ -15,9 +15,7 @@ enum FilesExport {
     ///   file name.
     /// - Throws: ``Failure`` if two collections or two attachments have the same file name, or if a name is not
     ///   safe.
-    static func write(
-        _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
-    ) throws {
+    static func write(_ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?) throws {
         let id = collection.id
         let list = "\(id.name).json"
         guard try !directory.contains(list) else {

@@ -53,9 +53,7 @@ package struct KeyMentions: Sendable {
     }
 
     /// The code before the key in calls that read a value with Firebase's libraries or this library.
-    private static let calls = [
-        "configValue(forKey:", "[decodedValue:", "[jsonValue:", "RemoteConfigProperty(key:",
-    ]
+    private static let calls = ["configValue(forKey:", "[decodedValue:", "[jsonValue:", "RemoteConfigProperty(key:"]
     /// The code before the key in calls that count only if the name of the receiver ends in "config".
     private static let getters = [
         "[", ".string(forKey:", ".bool(forKey:", ".number(forKey:", ".data(forKey:", ".getString(", ".getBoolean(",

@@ -94,7 +94,8 @@ struct ChangesetFiles {
         try mapFailure(of: try Changeset(parsing: text)) { error in
             Failure(
                 .usage, file: place,
-                found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
+                found: "neither an archive nor a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: "
+                    + "\(error)",
                 remedy: "request the changeset without _since, and save the response unchanged")
         }
     }

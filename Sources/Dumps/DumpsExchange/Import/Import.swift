@@ -111,7 +111,7 @@ package struct Import: Sendable {
         let outcomes = try source.lockFile().collections.sorted { $0.key < $1.key }.map { id, entry in
             var snapshot: Snapshot?
             let result = Result {
-                let file = try MappedFile(path: source.bundlePath(id))
+                let file = try MappedFile(bundle: source.bundlePath(id))
                 let bundle = try verifier.verify(file, of: id, against: entry)
                 let found = try verifier.snapshot(of: bundle, as: entry)
                 try checkTime(of: found)
@@ -171,8 +171,8 @@ package struct Import: Sendable {
             let tree = DumpTree(root: root, project: format == .firefox ? .firefox : .applicationServices)
             return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
-            let isFile = try FileStore.size(path) != nil && path.hasSuffix(".json")
-            let root = isFile ? path : try root(of: path, scratch: directory.scratchPath)
+            let isText = try FileStore.size(path) != nil && !ArchiveFile.isArchive(path)
+            let root = isText ? path : try root(of: path, scratch: directory.scratchPath)
             let files = ChangesetFiles(path: root, collection: options.collection)
             return try files.collections(names).map { offered($0, $1, from: path) }
         case .files:
@@ -195,7 +195,7 @@ package struct Import: Sendable {
         let root = try root(of: path, scratch: directory.scratchPath)
         let folder = AttachmentFolder(root: root, folder: "")
         if let entry = transaction.before.collections[id] {
-            let bundle = try BundleReader(path: directory.bundlePath(id))
+            let bundle = try directory.bundle(id)
             let snapshot = try BundleVerifier(options.policy).snapshot(of: bundle, as: entry)
             // The directory already contains all records of the collection, so only attachments are read from the ZIP
             // file.
@@ -259,7 +259,7 @@ package struct Import: Sendable {
                 failure = failure ?? error
             }
         }
-        throw failure ?? .noSignatures(unverified.collection)
+        throw failure ?? .noSignatures
     }
 
     /// Returns the name of the source for the lock file. It contains the file name of an archive, but no local path.

@@ -96,9 +96,7 @@ package final class Inflater {
     /// Decompresses at most `size` bytes into a new array.
     ///
     /// - Parameter offset: the number of bytes of `input` that have already been consumed.
-    func piece(
-        of input: Bytes, from offset: Int, size: Int
-    ) throws(Failure) -> (bytes: [UInt8], step: Step) {
+    func piece(of input: Bytes, from offset: Int, size: Int) throws(Failure) -> (bytes: [UInt8], step: Step) {
         var step = Step(consumed: 0, produced: 0, isEnd: false)
         let bytes = try unsafe filling(size) { (buffer) throws(Failure) in
             step = try unsafe inflate(input, from: offset, into: buffer)

@@ -241,9 +241,9 @@ enum JSONLexer {
         return true
     }
 
-    /// Returns the kind of value that starts with `byte`, for error messages. It recognizes HTML, because a captive
-    /// portal or gateway may respond with a web page.
-    static func kind(startingWith byte: UInt8) -> String {
+    /// Returns the kind of value that starts with `byte`, for error messages; `nil` if none does. It recognizes HTML,
+    /// because a captive portal or gateway may respond with a web page.
+    static func kind(startingWith byte: UInt8) -> String? {
         switch byte {
         case UInt8(ascii: "{"): "an object"
         case UInt8(ascii: "["): "an array"
@@ -251,7 +251,8 @@ enum JSONLexer {
         case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
         case UInt8(ascii: "n"): "null"
         case UInt8(ascii: "<"): "an HTML page"
-        default: "a number"
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): "a number"
+        default: nil
         }
     }
 }

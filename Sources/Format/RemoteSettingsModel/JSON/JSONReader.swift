@@ -56,7 +56,10 @@ package struct JSONReader {
     }
 
     private func wrongType(_ expected: String, _ found: UInt8) -> Failure {
-        Failure(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
+        let kind = JSONLexer.kind(startingWith: found)
+        return Failure(
+            kind.map { .wrongType(expected: expected, found: $0) } ?? .unexpectedByte(found, expected: expected),
+            at: offset)
     }
 
     /// Enters an object. Then call ``nextKey()`` until it returns `nil`.
@@ -154,10 +157,7 @@ package struct JSONReader {
 
     package mutating func number() throws(Failure) -> JSONNumber {
         let found = try peek()
-        guard found == UInt8(ascii: "-") || (found &- 48) < 10 else {
-            throw JSONLexer.kind(startingWith: found) == "a number"
-                ? Failure(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
-        }
+        guard JSONLexer.kind(startingWith: found) == "a number" else { throw wrongType("a number", found) }
         return try consume { (input, position) throws(Failure) in
             let start = position
             _ = try JSONLexer.number(input, &position)

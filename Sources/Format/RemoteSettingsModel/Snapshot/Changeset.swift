@@ -66,9 +66,7 @@ package struct Changeset: Sendable {
     ///     list, which replaces the local records. A server that no longer has the state of `_since` sends a full list
     ///     without tombstones.
     /// - Throws: ``Failure/otherCollection(expected:found:)`` if the metadata belongs to another collection.
-    package func snapshot(
-        of collection: CollectionID, onto base: RecordTable?
-    ) throws(Failure) -> UnverifiedSnapshot {
+    package func snapshot(of collection: CollectionID, onto base: RecordTable?) throws(Failure) -> UnverifiedSnapshot {
         if metadata.bucket ?? collection.bucket != collection.bucket
             || (metadata.id ?? collection.name).exact != collection.name.exact
         {

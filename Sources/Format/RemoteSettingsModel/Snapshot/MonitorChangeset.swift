@@ -17,9 +17,7 @@ package struct MonitorChangeset: Sendable {
         self.collections = collections
     }
 
-    private static func read(
-        _ reader: inout JSONReader
-    ) throws(Failure) -> (Timestamp?, [CollectionID: Timestamp]?) {
+    private static func read(_ reader: inout JSONReader) throws(Failure) -> (Timestamp?, [CollectionID: Timestamp]?) {
         var timestamp: Timestamp?
         var collections: [CollectionID: Timestamp]?
         try reader.beginObject()

@@ -54,9 +54,7 @@ package enum PercentEncoding {
         !text.utf8.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }
     }
 
-    private static func bytes(
-        of text: some StringProtocol, plusIsSpace: Bool
-    ) -> (bytes: [UInt8], isWhole: Bool) {
+    private static func bytes(of text: some StringProtocol, plusIsSpace: Bool) -> (bytes: [UInt8], isWhole: Bool) {
         let bytes = Array(text.utf8)
         var out: [UInt8] = []
         var (index, isWhole) = (0, true)

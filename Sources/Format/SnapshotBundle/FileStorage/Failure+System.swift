@@ -34,6 +34,16 @@ extension Failure {
             cause: .system(operation: nil, number: errorNumber))
     }
 
+    /// Creates a failure of a bundle that does not exist, although a lock file lists it.
+    package static func missingBundle(
+        _ path: String, entry: String? = nil,
+        remedy: String = "restore the file from version control, or run rsdump refresh"
+    ) -> Self {
+        Self(
+            .storage, file: path, entry: entry, found: "the bundle is missing, but the lock file lists it",
+            remedy: remedy, cause: .system(operation: nil, number: ENOENT))
+    }
+
     /// The system's error number; 0 if no system call failed.
     package var errorNumber: Int32 {
         if case .system(_, let number)? = cause { number } else { 0 }

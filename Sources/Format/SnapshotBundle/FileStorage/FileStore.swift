@@ -22,9 +22,7 @@ package enum FileStore {
     /// Returns the first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
     ///
     /// - Parameter most: the largest number of bytes to read.
-    package static func readBeginning(
-        _ path: String, most: Int
-    ) throws(Failure) -> (bytes: Bytes, fileSize: Int)? {
+    package static func readBeginning(_ path: String, most: Int) throws(Failure) -> (bytes: Bytes, fileSize: Int)? {
         guard let file = try ReadableFile.existing(path) else { return nil }
         return (Bytes(try file.next(min(most, file.size))), file.size)
     }
@@ -42,9 +40,7 @@ package enum FileStore {
     }
 
     /// Reads a file from start to end with little memory.
-    package static func readPieces(
-        _ path: String, _ consume: (Span<UInt8>) throws(Failure) -> Void
-    ) throws(Failure) {
+    package static func readPieces(_ path: String, _ consume: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
         let file = try ReadableFile(path)
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }

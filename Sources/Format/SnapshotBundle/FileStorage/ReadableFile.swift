@@ -60,9 +60,7 @@ final class ReadableFile {
 
 extension Failure {
     /// Calls `read`, which reads a bundle or a file to be packed, and converts its errors to `unreadable` ones.
-    static func reading<Value>(
-        entry: String? = nil, _ read: () throws(Failure) -> Value
-    ) throws(Failure) -> Value {
+    static func reading<Value>(entry: String? = nil, _ read: () throws(Failure) -> Value) throws(Failure) -> Value {
         return try mapFailure(of: try read()) {
             Failure.unreadable(
                 $0.place, entry: entry, found: $0.isWrongKind ? "it is not a regular file" : $0.problem,

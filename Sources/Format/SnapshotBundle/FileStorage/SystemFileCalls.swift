@@ -34,9 +34,7 @@ func systemSetAttribute(_ path: String, _ name: String) {
         #else
         // Swift's Glibc module does not declare this function.
         typealias SetAttribute =
-            @convention(c) (
-                UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32
-            ) -> Int32
+            @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
         guard let symbol = unsafe dlsym(nil, "lsetxattr") else { return }
         _ = unsafe unsafeBitCast(symbol, to: SetAttribute.self)(path, name, value.baseAddress, value.count, 0)
         #endif
@@ -49,9 +47,7 @@ func systemAttribute(_ path: String, _ name: String) -> Int {
     return max(0, unsafe getxattr(path, name, nil, 0, 0, XATTR_NOFOLLOW))
     #else
     typealias GetAttribute =
-        @convention(c) (
-            UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
-        ) -> Int
+        @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     guard let symbol = unsafe dlsym(nil, "lgetxattr") else { return 0 }
     return max(0, unsafe unsafeBitCast(symbol, to: GetAttribute.self)(path, name, nil, 0))
     #endif

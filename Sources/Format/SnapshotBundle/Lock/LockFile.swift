@@ -82,9 +82,7 @@ extension LockFile.Collection {
     ///   - bundle: a bundle with verified contents.
     ///   - server: the URL of the server from which the snapshot was downloaded, or the source of an import.
     ///   - attachmentRule: the rule that selected its attachments.
-    package init(
-        _ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String
-    ) {
+    package init(_ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String) {
         let head = bundle.manifest.head
         self.init(
             server: server, timestamp: head.timestamp, records: head.records, attachments: head.attachments,

@@ -51,9 +51,7 @@ extension LockFile {
     ///
     /// - Returns: `nil` if the lock file does not list the collection.
     /// - Throws: the errors of ``init(parsing:path:)``. In errors about the entry, line 1 is its first line.
-    package static func collection(
-        _ id: CollectionID, in text: Bytes, path: String
-    ) throws(Failure) -> Collection? {
+    package static func collection(_ id: CollectionID, in text: Bytes, path: String) throws(Failure) -> Collection? {
         guard text.count <= Limits.lockBytes else { return try LockFile(parsing: text, path: path).collections[id] }
         var head = DocumentReader(lock: text, file: path)
         try head.begin()

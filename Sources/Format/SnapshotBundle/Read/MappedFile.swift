@@ -23,6 +23,13 @@ package final class MappedFile: Sendable {
         bytes = try Self.map(file.descriptor, size: file.size, path)
     }
 
+    /// Maps a bundle that a lock file lists. Does I/O.
+    ///
+    /// - Throws: as ``init(path:)``; a `missingBundle` ``Failure`` if the file does not exist.
+    package convenience init(bundle path: String) throws(Failure) {
+        do { try self.init(path: path) } catch { throw error.isMissing ? .missingBundle(path) : error }
+    }
+
     /// Copies parts of a file that other users may modify or truncate while it is read, so that the bytes that are
     /// verified are the same as those that are used. Does I/O.
     ///

@@ -255,29 +255,24 @@ extension Failure {
 
     // MARK: Signatures of a snapshot
     /// The metadata has no signature.
-    package static func noSignatures(_ collection: CollectionID) -> Self {
-        Self(
-            .untrusted,
-            "\(collection) is unsigned, and the configuration does not accept unsigned collections")
-    }
+    package static let noSignatures = Self(
+        .untrusted, "the collection is unsigned, and the configuration does not accept unsigned collections")
 
     /// There are signatures, but none refers to a certificate chain (`x5u` is empty).
-    static func noChains(_ collection: CollectionID) -> Self {
-        Self(
-            .untrusted,
-            "\(collection) has a signature without a certificate chain (x5u is empty), which is typical of a "
-                + "development server; it cannot be verified: accept the collection as unsigned (accept-unsigned: true "
-                + "under trust: in dumps.yaml, acceptsUnsigned in an app), or configure a chain on the server")
-    }
+    static let noChains = Self(
+        .untrusted,
+        "the signature has no certificate chain (x5u is empty), which is typical of a development server; it cannot be "
+            + "verified: accept the collection as unsigned (accept-unsigned: true under trust: in dumps.yaml, "
+            + "acceptsUnsigned in an app), or configure a chain on the server")
 
     /// The metadata has more signatures than `Limits` allows.
-    static func tooManySignatures(_ collection: CollectionID, count: Int, limit: Int) -> Self {
-        Self(.untrusted, "\(collection) has \(count) signatures, over the limit of \(limit) (Limits.signatures)")
+    static func tooManySignatures(count: Int, limit: Int) -> Self {
+        Self(.untrusted, "the collection has \(count) signatures, over the limit of \(limit) (Limits.signatures)")
     }
 
     /// None of the signatures is in the only known mode, `p384ecdsa`.
-    static func onlyUnknownModes(_ collection: CollectionID, modes: [String]) -> Self {
-        Self(.untrusted, "\(collection) has only signatures with the mode \(list(modes)); only p384ecdsa is supported")
+    static func onlyUnknownModes(_ modes: [String]) -> Self {
+        Self(.untrusted, "all signatures have the mode \(list(modes)); only p384ecdsa is supported")
     }
 
     /// The caller did not supply this chain.
@@ -286,10 +281,10 @@ extension Failure {
     }
 
     /// The collection's timestamp is more than ``Limits/clockToleranceSeconds`` after the time of verification.
-    static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
+    static func newerThanVerification(_ timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,
-            "\(collection): the timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of "
+            "the timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of "
                 + "verification, \(time.rfc3339); check the clock or the time you gave, or fetch the collection again")
     }
 
@@ -306,10 +301,10 @@ extension Failure {
     /// All signatures in a known mode failed, for the listed reasons.
     ///
     /// If at least one of them failed because of its chain, the error's code is `certificate`.
-    static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
+    static func noValidSignature(_ failures: [SignatureFailure]) -> Self {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,
-            "\(collection) has no valid signature: " + failures.map(\.description).joined(separator: "; "),
+            "no valid signature: " + failures.map(\.description).joined(separator: "; "),
             cause: .signatures(failures))
     }
 

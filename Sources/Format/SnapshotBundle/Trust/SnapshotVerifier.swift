@@ -84,7 +84,7 @@ package final class SnapshotVerifier: Sendable {
         _ state: UnverifiedSnapshot, _ pem: Bytes, at time: Timestamp
     ) throws(Failure) -> VerifiedChain {
         guard state.timestamp <= time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
-            throw .newerThanVerification(state.collection, timestamp: state.timestamp, time: time)
+            throw .newerThanVerification(state.timestamp, time: time)
         }
         let signer = policy.signer(for: state.collection)
         let message = SignedMessage(state.payload.bytes)
@@ -100,16 +100,14 @@ package final class SnapshotVerifier: Sendable {
                 failure = failure ?? error
             }
         }
-        guard let newest else { throw failure ?? .noChains(state.collection) }
+        guard let newest else { throw failure ?? .noChains }
         return newest
     }
 
     /// The number of cached chains.
     package var chainCount: Int { chains.withLock { $0.count } }
 
-    private func verifiedChain(
-        _ pem: Bytes, signer: SignerName, at time: Timestamp
-    ) throws(Failure) -> VerifiedChain {
+    private func verifiedChain(_ pem: Bytes, signer: SignerName, at time: Timestamp) throws(Failure) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
         let chain = try CertificateChain(pem: pem).verified(
             anchors: policy.roots, signer: signer, at: time, checksRoot: checksRoots)
@@ -144,13 +142,13 @@ extension UnverifiedSnapshot {
     func newestChain(
         of chains: [String: Result<VerifiedChain, Failure>], signer: SignerName, _ message: SignedMessage
     ) throws(Failure) -> VerifiedChain {
-        guard !signatures.isEmpty else { throw .noSignatures(collection) }
+        guard !signatures.isEmpty else { throw .noSignatures }
         guard signatures.count <= Limits.signatures else {
-            throw .tooManySignatures(collection, count: signatures.count, limit: Limits.signatures)
+            throw .tooManySignatures(count: signatures.count, limit: Limits.signatures)
         }
-        guard signatures.contains(where: \.namesChain) else { throw .noChains(collection) }
+        guard signatures.contains(where: \.namesChain) else { throw .noChains }
         let known = signatures.enumerated().filter(\.element.isKnown)
-        guard !known.isEmpty else { throw .onlyUnknownModes(collection, modes: signatures.map(\.mode)) }
+        guard !known.isEmpty else { throw .onlyUnknownModes(signatures.map(\.mode)) }
 
         var failures: [SignatureFailure] = []
         var newest: VerifiedChain?
@@ -163,7 +161,7 @@ extension UnverifiedSnapshot {
                 failures.append(SignatureFailure(position: index + 1, x5u: signature.x5u, reason: error))
             }
         }
-        guard let newest else { throw .noValidSignature(collection, failures) }
+        guard let newest else { throw .noValidSignature(failures) }
         return newest
     }
 

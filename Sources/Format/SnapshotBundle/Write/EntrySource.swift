@@ -69,9 +69,7 @@ struct EntrySource {
         }
     }
 
-    private func pieces(
-        of reader: BundleReader, _ consume: (Span<UInt8>) throws(Failure) -> Bool
-    ) throws(Failure) {
+    private func pieces(of reader: BundleReader, _ consume: (Span<UInt8>) throws(Failure) -> Bool) throws(Failure) {
         var isEnough = false
         do {
             let isPresent = try reader.streamAttachment(sha256) { piece in
@@ -88,9 +86,7 @@ struct EntrySource {
         }
     }
 
-    private func pieces(
-        ofFile path: String, _ consume: (Span<UInt8>) throws(Failure) -> Bool
-    ) throws(Failure) {
+    private func pieces(ofFile path: String, _ consume: (Span<UInt8>) throws(Failure) -> Bool) throws(Failure) {
         let file = try Failure.reading(entry: name) { () throws(Failure) in try ReadableFile(path) }
         var piece = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
         while true {

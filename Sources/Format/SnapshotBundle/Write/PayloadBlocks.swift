@@ -90,9 +90,7 @@ struct PayloadBlocks {
     /// Passes the deflated blocks to `consume` in order.
     ///
     /// - Returns: the CRC-32 of the payload.
-    func write(
-        file: String, _ consume: (Span<UInt8>) throws(Failure) -> Void
-    ) throws(Failure) -> UInt32 {
+    func write(file: String, _ consume: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) -> UInt32 {
         var crc: UInt32 = 0
         var start = 0
         // Compress only a limited number of blocks at a time, so that they are never all in memory.

@@ -21,9 +21,7 @@ final class ZIPArchive {
     private static let most32 = Int(UInt32.max)
     private static let bufferSize = 256 << 10
     /// The extra fields: `UT` without a time, and `ux` with user and group 0.
-    private static let extra: [UInt8] = [
-        0x55, 0x54, 1, 0, 0, 0x75, 0x78, 11, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0,
-    ]
+    private static let extra: [UInt8] = [0x55, 0x54, 1, 0, 0, 0x75, 0x78, 11, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0]
 
     private let output: OutputFile
     private var buffer: [UInt8] = []

@@ -15,9 +15,7 @@ struct ZIPEntry {
     var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
 
     /// Parses the record at `offset` of a directory that ends at `end`, and checks it without regard to other entries.
-    init(
-        _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
-    ) throws(Failure) {
+    init(_ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String) throws(Failure) {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
             throw Failure(.malformed, file: copy file, found: "no central directory entry at byte \(offset)")
         }

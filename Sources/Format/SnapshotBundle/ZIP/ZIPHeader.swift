@@ -14,8 +14,7 @@ package struct ZIPHeader {
 
     /// Creates headers for an entry with known sizes that needs only the features of ZIP 2.0.
     package init(name: String, isStored: Bool, crc: UInt32, packedSize: UInt32, size: UInt32) {
-        self.init(
-            version: 20, isStored: isStored, crc: crc, packedSize: packedSize, size: size, name: Array(name.utf8))
+        self.init(version: 20, isStored: isStored, crc: crc, packedSize: packedSize, size: size, name: Array(name.utf8))
     }
 
     init(

@@ -58,9 +58,7 @@ extension RawSpan {
 
 extension Bytes {
     /// Calls `body` with the bytes, without copying them, as memory from which it can read integers of any size.
-    func withRawSpan<Result, Failure: Error>(
-        _ body: (RawSpan) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    func withRawSpan<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
         try withSpan { (span) throws(Failure) in
             // `span.bytes` is unsafe only for elements with padding, which bytes do not have.
             try body(unsafe span.bytes)

@@ -5,9 +5,7 @@ struct BinaryOperation {
     let operation: BinaryOperator
     let offset: Int
 
-    func apply(
-        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(Failure) -> FilterValue {
+    func apply(_ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget) throws(Failure) -> FilterValue {
         switch operation {
         case .equal: return .bool(try ValueComparison.areEqual(left, right, budget: &budget))
         case .notEqual: return .bool(try !ValueComparison.areEqual(left, right, budget: &budget))

@@ -6,9 +6,7 @@ enum ValueComparison {
     ///
     /// Types must match, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko. Arrays and
     /// objects are equal if their contents are equal. Strings are compared by code points and never normalized.
-    static func areEqual(
-        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(Failure) -> Bool {
+    static func areEqual(_ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget) throws(Failure) -> Bool {
         try budget.spend(1)
         switch (left, right) {
         case (.undefined, .undefined), (.undefined, .null), (.null, .undefined), (.null, .null): return true

@@ -78,9 +78,7 @@ struct PatternParser {
         return nodes.count == 1 ? nodes[0] : .sequence(nodes)
     }
 
-    private mutating func quantified(
-        _ node: PatternNode, captures: Range<Int>
-    ) throws(Failure) -> PatternNode {
+    private mutating func quantified(_ node: PatternNode, captures: Range<Int>) throws(Failure) -> PatternNode {
         let least: Int
         let most: Int?
         if take("*") {

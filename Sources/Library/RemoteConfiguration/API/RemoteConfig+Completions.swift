@@ -6,9 +6,7 @@ extension RemoteConfig {
     /// Fetches values, like the asynchronous `fetch()`.
     ///
     /// - Parameter completionHandler: called on the main actor. The error is `nil` only after a success.
-    public func fetch(
-        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
-    ) {
+    public func fetch(completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?) {
         fetch(withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
     }
 

@@ -17,9 +17,7 @@ extension RemoteConfig {
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
-            @escaping @MainActor @Sendable (
-                _ configUpdate: RemoteConfigUpdate?, _ error: (any Error)?
-            ) -> Void
+            @escaping @MainActor @Sendable (_ configUpdate: RemoteConfigUpdate?, _ error: (any Error)?) -> Void
     ) -> ConfigUpdateListenerRegistration {
         announceStores()
         return hub.addListener(listen: listenForUpdates, schedule: Self.onMainActor) { message in

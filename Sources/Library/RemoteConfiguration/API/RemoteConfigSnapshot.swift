@@ -18,9 +18,7 @@ public struct RemoteConfigSnapshot: Sendable {
     /// - Parameters:
     ///   - values: the values that replace those of the server, by key.
     ///   - defaults: the app's defaults.
-    public init(
-        values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
-    ) {
+    public init(values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]) {
         self.init(
             values: Dictionary(values.mapValues { RemoteConfigValue($0) }),
             defaults: Dictionary(defaults.mapValues { RemoteConfigValue($0, source: .default) }))
@@ -108,9 +106,7 @@ extension RemoteConfigReading {
 
     /// Returns the value of a key decoded as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)``
     /// throws.
-    public subscript<Value: Decodable>(
-        decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
-    ) -> Value? {
+    public subscript<Value: Decodable>(decodedValue key: String, decoder: JSONDecoder = JSONDecoder()) -> Value? {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 

@@ -197,9 +197,7 @@ extension RemoteSettingsError: Codable {
     public func encode(to encoder: any Encoder) throws {
         let pause: Duration? = if case .backoff(let pause) = self { pause } else { nil }
         let known = Self.codes.first { $0.make(description, pause ?? .zero) == self }
-        try encoder.encode(members: [
-            "code": known?.code ?? "other", "seconds": pause?.inSeconds, "text": description,
-        ])
+        try encoder.encode(members: ["code": known?.code ?? "other", "seconds": pause?.inSeconds, "text": description])
     }
 }
 

@@ -32,10 +32,8 @@ final class PackagedBundle: Sendable {
             let bytes = bundles["\(id)"]
             open = { () throws(Failure) in
                 guard let bytes else {
-                    throw Failure(
-                        .missing, file: name, entry: "\(id)",
-                        found: "the bundle is missing, but the lock file lists it",
-                        remedy: "run rsdump embed again, and build the app")
+                    throw Failure.missingBundle(
+                        name, entry: "\(id)", remedy: "run rsdump embed again, and build the app")
                 }
                 return try BundleReader(bytes: bytes, name: "\(name): \(id)")
             }
@@ -43,8 +41,11 @@ final class PackagedBundle: Sendable {
             self.isTrusted = isTrusted
             let file = "\(path)/\(place ?? lock.bundle.path)"
             open = { () throws(Failure) in
-                isTrusted
-                    ? try BundleReader(path: file) : try BundleReader(copying: file)
+                do throws(Failure) {
+                    return isTrusted ? try BundleReader(path: file) : try BundleReader(copying: file)
+                } catch {
+                    throw error.isMissing ? Failure.missingBundle(file) : error
+                }
             }
         case .absent(let reason):
             isTrusted = false

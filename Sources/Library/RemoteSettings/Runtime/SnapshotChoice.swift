@@ -172,8 +172,7 @@ struct SnapshotChoice: Sendable {
             guard !isServed(by: stored.server),
                 current.timestamp.map({ $0 < stored.timestamp }) ?? true
             else { continue }
-            let reason = CollectionStatus.Unused.Reason.otherServer(
-                found: stored.server, expected: server.description)
+            let reason = CollectionStatus.Unused.Reason.otherServer(found: stored.server, expected: server.description)
             let rejected = CollectionStatus.Unused(source: .cached, timestamp: stored.timestamp, reason: reason)
             if !current.unused.contains(rejected) { refuse(rejected, of: id, &current) }
         }

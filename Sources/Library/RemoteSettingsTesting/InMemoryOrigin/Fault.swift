@@ -33,8 +33,7 @@ public struct Fault: Sendable {
         package static func gzipBomb(_ size: Int) -> Self {
             let spaces = Bytes([UInt8](repeating: UInt8(ascii: " "), count: 1 << 20))
             let bomb = GzipMember.compress(Array(repeating: spaces, count: max(0, size >> 20)), level: 9)?.array ?? []
-            return .reply(
-                .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]), body: bomb))
+            return .reply(.init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]), body: bomb))
         }
 
         private static func reply(_ reply: OriginTransport.Reply) -> Self { Self(kind: .reply(reply)) }

@@ -197,9 +197,7 @@ struct Responder: HTTPResponder {
     }
 
     /// Returns a response with status 503, which asks the client to try again soon.
-    private func tryAgain(
-        _ request: Request, _ reason: OriginProblem, _ route: OriginRoute = .unknown
-    ) -> Answer {
+    private func tryAgain(_ request: Request, _ reason: OriginProblem, _ route: OriginRoute = .unknown) -> Answer {
         var answer = problem(request, reason, route)
         answer.response.headers[.retryAfter] = "1"
         return answer

@@ -363,9 +363,7 @@ extension RequestGuard {
     }
 
     /// Replaces the HTTP handlers with an event stream. The head of the response has already been written.
-    private func handOver(
-        _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
-    ) {
+    private func handOver(_ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext) {
         metrics.answered(.updates, status: 200, bytes: 0)
         if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) 200 0") }
         phase = .streaming

@@ -26,8 +26,7 @@ struct CheckCommand: AsyncParsableCommand {
     @OptionGroup var options: SourcesOptions
     @OptionGroup var source: ParameterSource
 
-    @Option(
-        help: ArgumentHelp("Also compare with the app's defaults (plist, JSON or Android XML).", valueName: "file"))
+    @Option(help: ArgumentHelp("Also compare with the app's defaults (plist, JSON or Android XML).", valueName: "file"))
     var defaults: String?
 
     @Option(

@@ -61,11 +61,22 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
         case "osVersion": app.osVersion = value
         case "formFactor": app.formFactor = value
         case "country": app.country = value
+        case "now": app.attributes["now"] = .number(JSONNumber(try time(value).milliseconds))
         case let key:
             app.customTargetingAttributes = (app.customTargetingAttributes ?? [:]).merging([key: value]) { $1 }
         }
     }
     return app
+}
+
+/// Returns the time that filters use as `env.now`.
+private func time(_ text: String) throws(ValidationError) -> Timestamp {
+    guard let time = Timestamp(text) ?? Timestamp(rfc3339: text) ?? Pin.date(text) else {
+        throw ValidationError(
+            "--context: now must be a date, a time such as 2026-12-04T00:00:00Z, or milliseconds since 1970; found "
+                + VisibleText.quote(text))
+    }
+    return time
 }
 
 /// Returns the context property for a key of `--context`. The key may have the prefix `env.`, as in filters.

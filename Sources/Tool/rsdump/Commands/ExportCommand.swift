@@ -41,13 +41,10 @@ struct ExportCommand: AsyncParsableCommand {
     var force = false
 
     @Flag(
-        help: ArgumentHelp(
-            "Replace only these collections in an existing --output directory."
-        ))
+        help: ArgumentHelp("Replace only these collections in an existing --output directory."))
     var update = false
 
-    @Option(
-        help: ArgumentHelp("For mirror: the URL at which clients reach it.", valueName: "url"))
+    @Option(help: ArgumentHelp("For mirror: the URL at which clients reach it.", valueName: "url"))
     var url: String?
 
     @OptionGroup var older: HistoryOption

@@ -44,8 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("collection"),
-        help: ArgumentHelp(
-            "The collection, as BUCKET/COLLECTION, if the file does not specify it.", valueName: "name"),
+        help: ArgumentHelp("The collection, as BUCKET/COLLECTION, if the file does not specify it.", valueName: "name"),
         transform: collectionID)
     var collection: CollectionID?
 

@@ -24,9 +24,7 @@ struct KeysCommand: AsyncParsableCommand {
               rsdump keys renew keys
             For details, see Keys.md in share/doc/rsdump.
             """,
-        subcommands: [
-            Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
-        ])
+        subcommands: [Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self])
 
     /// The environment variables that are set and contain keys or chains as PEM, in place of files.
     static var environment: [String: String] {

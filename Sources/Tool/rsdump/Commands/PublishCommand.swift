@@ -219,7 +219,7 @@ private struct PublishReport: Encodable {
                 let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
             case .failure(let error):
-                lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")
+                lines.append(style.failure(of: outcome.id, padded: width, "\(CommandFailure(error))"))
             }
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }

@@ -40,8 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var older: HistoryOption
     private var history: [String] { older.places }
 
-    @Flag(
-        help: ArgumentHelp("Serve signed sample collections, and print their trust root."))
+    @Flag(help: ArgumentHelp("Serve signed sample collections, and print their trust root."))
     var demo = false
 
     @Flag(help: "Log every response to standard error.")

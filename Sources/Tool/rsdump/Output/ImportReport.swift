@@ -20,7 +20,7 @@ struct ImportReport: Encodable {
             case .success(let taken):
                 lines.append("\(name)  \(style.green(taken.rawValue)), \(Self.state(outcome))")
             case .failure(let error):
-                lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(error)"))")
+                lines.append(style.failure(of: outcome.id, padded: width, "\(error)"))
             }
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
@@ -30,9 +30,7 @@ struct ImportReport: Encodable {
     }
 
     func encode(to encoder: any Encoder) throws {
-        try encoder.encode(members: [
-            "collections": outcomes, "exitCode": status.rawValue,
-        ])
+        try encoder.encode(members: ["collections": outcomes, "exitCode": status.rawValue])
     }
 
     private static func state(_ outcome: Import.Outcome) -> String {

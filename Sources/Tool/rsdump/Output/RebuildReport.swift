@@ -28,7 +28,7 @@ struct RebuildReport: Encodable {
                     + "\(outcome.entry.bundle.size) in the lock file; that bundle was written with a different "
                     + "version of zlib"
             case .different, .failed:
-                "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
+                style.failure(of: outcome.id, padded: width, outcome.verdict.message ?? "")
             }
         }
         let identical = outcomes.count { $0.verdict.word == "identical" }
@@ -37,8 +37,6 @@ struct RebuildReport: Encodable {
     }
 
     func encode(to encoder: any Encoder) throws {
-        try encoder.encode(members: [
-            "identical": isGood, "collections": outcomes,
-        ])
+        try encoder.encode(members: ["identical": isGood, "collections": outcomes])
     }
 }

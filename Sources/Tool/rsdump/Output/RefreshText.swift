@@ -29,7 +29,7 @@ struct RefreshText {
     private func line(_ outcome: CollectionOutcome, _ width: Int) -> String {
         let name = "\(outcome.id)".padded(to: width)
         if outcome.status == .acknowledged { return "\(name)  \(Console.visible(Self.acknowledged(outcome)))" }
-        if let error = outcome.error { return "\(name)  \(style.red("failed")): \(Console.visible("\(error)"))" }
+        if let error = outcome.error { return style.failure(of: outcome.id, padded: width, "\(error)") }
         if outcome.status == .planned { return "\(name)  \(outcome.action.sentence)" }
         if outcome.status == .pinned, let pin = outcome.pin { return "\(name)  \(PinText.sentence(pin))" }
         return "\(name)  \(style.green(outcome.status.rawValue)), \(outcome.details)"

@@ -37,8 +37,9 @@ struct SnapshotExplanation {
     /// The reason why there are no records.
     var absence: String {
         let reasons = status.unused.filter { $0.reason != .notFound }.map { "\($0)" }
-        let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
-        return "\(status.collection): no records: \(why); fetch them with --sync"
+        return reasons.isEmpty
+            ? "\(status.collection): no records: nothing is stored or packaged; fetch them with --sync"
+            : "\(status.collection): no records: \(reasons.joined(separator: "; "))"
     }
 }
 

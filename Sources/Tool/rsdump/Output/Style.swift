@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Terminal colors, or none.
 struct Style {
     let isColored: Bool
@@ -12,6 +14,14 @@ struct Style {
     func red(_ text: String) -> String { paint(text, 31) }
     func yellow(_ text: String) -> String { paint(text, 33) }
     func dim(_ text: String) -> String { paint(text, 2) }
+
+    /// Returns a line about a collection that failed. The collection's name at the start of the error
+    /// is left out.
+    func failure(of id: CollectionID, padded width: Int, _ error: String) -> String {
+        let prefix = "\(id): "
+        let text = error.utf8.starts(with: prefix.utf8) ? String(error.dropFirst(prefix.count)) : error
+        return "\("\(id)".padded(to: width))  \(red("failed")): \(Console.visible(text))"
+    }
 
     private func paint(_ text: String, _ code: Int) -> String {
         isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

@@ -40,7 +40,7 @@ struct VerifyReport: Encodable {
                     + (outcome.pin == nil ? "" : ", pinned")
                     + (outcome.excess.map { "\n  \(style.red("error")): \(Console.visible($0.sentence))" } ?? "")
             case .interrupted, .missing, .bad:
-                return "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
+                return style.failure(of: outcome.id, padded: width, outcome.verdict.message ?? "")
             }
         }
         lines += (weakened ?? []).map { "dumps.yaml  \(style.red("failed")): \(Console.visible($0))" }
@@ -48,18 +48,19 @@ struct VerifyReport: Encodable {
             "\(Console.visible(stray.path))  \(style.red("failed")): \(Console.visible(stray.problem))"
         }
         lines += (unlisted ?? []).map { id in
-            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh would "
-                + "remove it"
+            style.failure(of: id, padded: width, "dumps.yaml does not list it; rsdump refresh would remove it")
         }
         lines += (disagreements ?? []).map { each in
-            "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml and the lock file differ; "
-                + "in the next refresh, this collection \(each.action.sentence)"
-                + (each.action.isRefetch ? "; on the publishing machine, run rsdump publish --resign" : "")
+            style.failure(
+                of: each.collection, padded: width,
+                "dumps.yaml and the lock file differ; in the next refresh, this collection \(each.action.sentence)"
+                    + (each.action.isRefetch
+                        ? "; run rsdump refresh, or rsdump publish --resign where it is published" : ""))
         }
         for each in guarded ?? [] {
             let problem = each.problem.map { "guards cannot compare it with its earlier state: \($0)" }
             lines += (each.violations.map { "guard \($0)" } + [problem].compactMap(\.self)).map {
-                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): \(Console.visible($0))"
+                style.failure(of: each.collection, padded: width, $0)
             }
         }
         let good = outcomes.count { $0.verdict.isGood }

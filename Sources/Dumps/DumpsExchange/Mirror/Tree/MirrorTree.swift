@@ -87,9 +87,7 @@ struct MirrorTree {
         return Array(Set(times).sorted(by: >).prefix(1000))
     }
 
-    private mutating func add(
-        _ name: String, _ resource: OriginResource, _ changeset: MirrorChangeset? = nil
-    ) throws {
+    private mutating func add(_ name: String, _ resource: OriginResource, _ changeset: MirrorChangeset? = nil) throws {
         let path = prefix + name
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })

@@ -71,9 +71,7 @@ struct CollectionPage {
         return "\(what); this page shows \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
     }
 
-    private func row(
-        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter
-    ) {
+    private func row(_ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter) {
         html.element(.th, .role("rowheader"), .scope("row")) { html in
             // Ids up to the length of a UUID (36 characters) stay on one line.
             html.element(
