@@ -193,12 +193,12 @@ let package = Package(
         // MARK: Tests
         .target(
             name: "FaultyServer",
-            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "CZlib"],
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP"],
             path: "Tests/FaultyServer"),
         .testTarget(
             name: "FormatTests",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "CZlib", "CArchive",
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "CArchive",
                 .crypto, .asn1, .x509,
             ]),
         .testTarget(
@@ -269,12 +269,6 @@ let package = Package(
                 .tool("HTTPTypes", "swift-http-types"), .tool("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
-        .executableTarget(
-            name: "rsbench",
-            dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "RemoteSettings",
-            ],
-            path: "Tests/Lab/rsbench"),
         .executableTarget(
             name: "rsbench-app",
             dependencies: [

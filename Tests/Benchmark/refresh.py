@@ -1,5 +1,5 @@
 """refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, over all real collections; then the
-library (runtime.py), where rsbench lies beside rsdump.
+library (runtime.py), where rsbench-app lies beside rsdump.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
 URLs that rsdump asked for and does nothing else with them.
@@ -122,7 +122,7 @@ def main():
         signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
-        rsbench = RSDUMP.with_name("rsbench")
+        has_app = RSDUMP.with_name("rsbench-app").exists()
         with Server.start(scratch / "server") as server:
             names = [each["collection"] for each in server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)]
             if "refresh" in tables:
@@ -130,9 +130,9 @@ def main():
                     benchmark = RefreshBenchmark(nginx, server, names, scratch)
                     print(benchmark.cold(runs))
                     print(benchmark.unchanged(runs))
-                    if RSDUMP.with_name("rsbench-app").exists():
+                    if has_app:
                         print(benchmark.app_unchanged(runs))
-            if "runtime" in tables and rsbench.exists():
+            if "runtime" in tables and has_app:
                 runtime.run(RSDUMP, server, names, scratch, runs)
 
 

@@ -1,4 +1,4 @@
-"""The library RemoteSettings over security-state/intermediates: whole processes here, in process by rsbench.
+"""The library RemoteSettings over security-state/intermediates, in processes of rsbench-app.
 
 The server is real Kinto, one change ahead of what is packaged.
 """
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zipfile
 
-from table import Row, measure, spread
+from table import Row, measure, render
 
 COLLECTION = "security-state/intermediates"
 
@@ -18,12 +18,15 @@ COLLECTION = "security-state/intermediates"
 class RuntimeBenchmark:
     def __init__(self, rsdump, server, names, scratch):
         self.rsdump, self.server, self.scratch = rsdump, server, scratch
-        self.rsbench, self.app = rsdump.with_name("rsbench"), rsdump.with_name("rsbench-app")
+        self.app = rsdump.with_name("rsbench-app")
         self.packaged, self.stored, self.storage = scratch / "packaged", scratch / "stored", scratch / "storage"
-        self.run(rsdump, "add", *names, "--dumps", self.packaged, "--server", server.url, "--trust-root", server.root,
-                 "--attachments", "all")
-        self.run(rsdump, "refresh", "--dumps", self.packaged)
-        self.run(self.rsbench, "stored", self.packaged, COLLECTION, self.stored)
+        for dumps in (self.packaged, self.stored):
+            self.run(rsdump, "add", *names, "--dumps", dumps, "--server", server.url, "--trust-root", server.root,
+                     "--attachments", "all")
+        with open(self.stored / "dumps.yaml", "a") as file:
+            file.write("compression: stored\n")
+        for dumps in (self.packaged, self.stored):
+            self.run(rsdump, "refresh", "--dumps", dumps)
         first = server.changeset(COLLECTION)["changes"][0]
         server.patch_record(COLLECTION, first["id"], {"subject": "changed"})
         position = server.log_position()
@@ -47,48 +50,40 @@ class RuntimeBenchmark:
     def reading(self, source, dumps, storage=None):
         return [self.app, source, dumps, storage or self.scratch / "none", self.server.root, self.server.url, COLLECTION]
 
-    def row(self, name, source, dumps, storage=None):
-        return Row(name, lambda folder: self.reading(source, dumps, storage))
+    def readers(self):
+        return {
+            "embedded, stored": self.reading("embedded", self.stored),
+            "embedded, deflated": self.reading("embedded", self.packaged),
+            "directory, verified": self.reading("directory", self.packaged),
+            "cache after a sync, verified": self.reading("cache", self.packaged, self.storage),
+        }
 
     # Tables
 
     def reads(self, runs):
         python = "import json, sys; len(json.load(open(sys.argv[1], 'rb'))['data'])"
-        rows = [
-            self.row("an empty process", "nothing", self.packaged),
-            self.row("embedded, stored", "embedded", self.stored),
-            self.row("embedded, deflated", "embedded", self.packaged),
-            self.row("directory, verified", "directory", self.packaged),
-            self.row("cache after a sync, verified", "cache", self.packaged, self.storage),
-            Row("Python, `json.load` of the records", lambda folder: [sys.executable, "-I", "-S", "-c", python, self.payload]),
-            Row("Python, nothing", lambda folder: [sys.executable, "-I", "-S", "-c", ""]),
-        ]
+        commands = {
+            "an empty process": self.reading("nothing", self.packaged), **self.readers(),
+            "Python, `json.load` of the records": [sys.executable, "-I", "-S", "-c", python, self.payload],
+            "Python, nothing": [sys.executable, "-I", "-S", "-c", ""],
+        }
+        rows = [Row(name, lambda folder, command=command: command) for name, command in commands.items()]
         measure(rows, runs, self.scratch)
-        empty = {row.name: row.median("peak") for row in rows}
-        keys = ("first", "second", "attachment", "another")
-        readers = [row for row in rows if row.command(None)[1] in ("embedded", "directory", "cache")]
-        for number in range(15):
-            for row in readers:
-                row.runs[0].setdefault("inside", []).append(json.loads(self.run(*row.command(None))))
-        for row in readers:
-            inside = row.runs[0].pop("inside")
-            for run in row.runs:
-                run |= {key: statistics.median(each[key] for each in inside) for key in keys if key in inside[0]}
-        lines = [
-            f"### A process that reads {COLLECTION} ({self.payload.stat().st_size} bytes)", "",
-            f"min / median / max of {runs} alternating runs; the times inside are medians of 15 more, in turn", "",
-            "| | wall ms | CPU ms | peak MiB over the empty one | inside: first `getRecords` ms | second | last attachment "
-            "| another |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- |",
-        ]
-        for row in rows:
-            base = empty["Python, nothing" if row.name.startswith("Python") else "an empty process"]
-            over = (row.median("peak") - base) / (1 << 20)
-            wall, cpu = ([run[key] for run in row.runs] for key in ("wall", "cpu"))
-            shown = () if row not in readers else keys[:2] if row.command(None)[1] == "cache" else keys
-            inside = [f"{row.median(key):.3f}" if key in shown and key in row.runs[0] else "" for key in keys]
-            lines.append(
-                f"| {row.name} | {spread(wall, 1000, 1)} | {spread(cpu, 1000, 1)} | {over:.1f} | {' | '.join(inside)} |")
+        return render(f"A process that reads {COLLECTION} ({self.payload.stat().st_size} bytes)", rows, "an empty process")
+
+    def calls(self):
+        """The calls inside of such a process, and first reads by further services, when it is warm."""
+        keys = ("first", "second", "attachment", "another", "warm")
+        found = {name: [] for name in self.readers()}
+        for _ in range(15):
+            for name, command in self.readers().items():
+                times = json.loads(self.run("env", "READS=20", *command))
+                found[name].append({**times, "warm": statistics.median(times["warm"])})
+        lines = ["### Calls, medians of 15 processes in turn, ms", "",
+                 "| | first `getRecords` | second | last attachment | another | first, warm |", "| --- |" + " --- |" * len(keys)]
+        for name, all_times in found.items():
+            medians = (statistics.median(times[key] for times in all_times) for key in keys)
+            lines.append(f"| {name} | {' | '.join(f'{median:.3f}' for median in medians)} |")
         return "\n".join(lines) + "\n"
 
     def delta(self, runs):
@@ -109,21 +104,9 @@ class RuntimeBenchmark:
         (full,) = self.server.requests(position)
         counted = ", ".join(f"{each['bytes']} of {each['path'].split('?')[0].split('/')[-1]}" for each in self.requests)
         total = sum(each["bytes"] for each in self.requests)
-        lines = [
-            f"### Delta sync of one change in {COLLECTION}, whole process, against real Kinto", "",
-            f"{len(self.requests)} requests, {total} bytes counted at the server ({counted}); "
-            f"the whole changeset has {full['bytes']} bytes as sent. The server's own time is in all of them.", "",
-            f"min / median / max of {runs} alternating runs", "",
-            "| | wall ms | CPU ms | peak MiB |", "| --- | --- | --- | --- |",
-        ]
-        for row in rows:
-            wall, cpu, peak = ([run[key] for run in row.runs] for key in ("wall", "cpu", "peak"))
-            lines.append(
-                f"| {row.name} | {spread(wall, 1000, 1)} | {spread(cpu, 1000, 1)} | {spread(peak, 1 / (1 << 20), 1)} |")
-        return "\n".join(lines) + "\n"
-
-    def in_process(self):
-        return self.run(self.rsbench, "runtime", self.packaged, self.stored, self.storage, COLLECTION)
+        title = (f"Delta sync of one change in {COLLECTION}, whole process, against real Kinto, whose own time is in all of them: "
+                 f"{len(self.requests)} requests, {total} bytes ({counted}); the whole changeset has {full['bytes']} bytes as sent")
+        return render(title, rows, rows[1].name)
 
 
 def run(rsdump, server, names, scratch, runs):
@@ -131,5 +114,5 @@ def run(rsdump, server, names, scratch, runs):
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         benchmark = RuntimeBenchmark(rsdump, server, names, pathlib.Path(folder))
         print(benchmark.reads(runs))
+        print(benchmark.calls())
         print(benchmark.delta(runs))
-        print(benchmark.in_process())

@@ -17,13 +17,16 @@ import os
 import pathlib
 import random
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "Integration"), str(HERE.parent / "Servers/origin")]
+
+from nginx import free_port
+from serve import Serving
 from table import run_measured
 
 RSDUMP = pathlib.Path(os.environ["RSDUMP"]).resolve()
@@ -36,12 +39,6 @@ SIZES = {
 # A source file has at most 64 MiB.
 RECORDS_PER_FILE = 100_000
 ATTACHMENT_BYTES = 1_000
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Sources:
@@ -110,30 +107,11 @@ class Scale:
 
     @contextlib.contextmanager
     def serving(self, *options):
-        with open(self.scratch / "serve.log", "w+") as log:
-            server = subprocess.Popen(
-                [RSDUMP, "serve", "--dumps", self.scratch / "origin", "--port", str(self.port), *options],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
-            try:
-                if not server.stdout.readline().startswith("http"):
-                    raise RuntimeError(f"the server did not start:\n{(self.scratch / 'serve.log').read_text()}")
-                self.wait_until_loaded()
-                yield
-            finally:
-                server.terminate()
-                server.wait()
-                server.stdout.close()
-
-    def wait_until_loaded(self):
-        while True:
-            try:
-                urllib.request.urlopen(f"{self.url}/").close()
-                return
-            except urllib.error.HTTPError as answer:
-                # It is not ready while it reads its bundles.
-                if answer.code != 503:
-                    raise
+        with Serving("--dumps", self.scratch / "origin", "--port", self.port, *options) as server:
+            # It is not ready while it reads its bundles.
+            while server.ask("/v1/").status == 503:
                 time.sleep(0.05)
+            yield
 
     def all(self):
         copy, old, origin, storage = (self.scratch / name for name in ("copy", "old", "origin", "storage"))
@@ -149,10 +127,10 @@ class Scale:
             for source, name in [("directory", "first read, packaged"), ("cache", "first read, synced")]:
                 self.measure(name, APP, source, copy, storage, self.root, self.url, self.name)
         records = subprocess.run(
-            [RSDUMP, "records", self.name, "--dumps", copy], check=True, capture_output=True, text=True).stdout
+            [RSDUMP, "show", self.name, "--records", "--dumps", copy], check=True, capture_output=True, text=True).stdout
         identifier = json.loads(records.splitlines()[-1])["id"]
         del records
-        self.measure("lookup by id", RSDUMP, "records", self.name, "--dumps", copy, "--id", identifier)
+        self.measure("lookup by id", RSDUMP, "show", self.name, identifier, "--dumps", copy)
 
         shutil.copytree(copy, old)
         shutil.copytree(origin, self.scratch / "history")

@@ -7,19 +7,16 @@ Server, load and whatever else runs share this machine's cores: compare rows, no
 import argparse
 import pathlib
 import re
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("Integration", "Servers/kinto", "Servers/origin"):
     sys.path.insert(0, str(HERE.parent / folder))
 
 import large
-import nginx as nginx_module
+import nginx
 import rsdump
 from dumps import Dumps
 from rs_server.client import Server
@@ -74,18 +71,9 @@ def static_files(folder, serving, paths):
             (folder / f"{name}.gz").write_bytes(serving.ask(path, Accept_Encoding="gzip").body)
 
 
-def start_nginx(folder):
-    port = nginx_module.free_port()
-    binary = shutil.which("nginx", path="/usr/sbin:/usr/bin")
-    user = "user root;" if not __import__("os").getuid() else ""
-    (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, port=port, user=user))
-    process = subprocess.Popen([binary, "-e", folder / "error.log", "-c", folder / "nginx.conf", "-g", "daemon off;"])
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return process, f"http://127.0.0.1:{port}"
-        assert process.poll() is None
-        time.sleep(0.05)
+class StaticNginx(nginx.Nginx):
+    def configuration(self, user):
+        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port)
 
 
 def main():
@@ -110,16 +98,9 @@ def main():
             "monitor": ("/v1/buckets/monitor/collections/changes/changeset?_expected=0", False),
             "changeset": (changeset, True), "small": (f"/attachments/{small}", False), "big": (f"/attachments/{big}", False),
         }
-        with Serving("--dumps", dumps.path) as serving:
-            static = folder / "nginx"
-            (static / "files").mkdir(parents=True)
-            static_files(static / "files", serving, paths)
-            process, url = start_nginx(static)
-            try:
-                report(arguments, serving, url, kinto, paths)
-            finally:
-                process.terminate()
-                process.wait()
+        with Serving("--dumps", dumps.path) as serving, StaticNginx(folder / "nginx") as static:
+            static_files(static.files, serving, paths)
+            report(arguments, serving, static.url.removesuffix("/v1"), kinto, paths)
 
 
 def report(arguments, serving, url, kinto, paths):

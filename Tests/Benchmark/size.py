@@ -62,7 +62,7 @@ def sizes(path):
 
 def package(target, checkouts):
     """The package of a target; `None` for Swift's own libraries and for the linker."""
-    if (ROOT / "Sources" / target).is_dir():
+    if any(ROOT.glob(f"Sources/*/{target}")):
         return "this package"
     return next((each.parent.parent.name for each in checkouts.glob(f"*/Sources/{target}")), None)
 

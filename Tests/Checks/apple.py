@@ -14,6 +14,7 @@ It cannot see whether a stand-in is right, since when a system has what is used,
 Tests/AppleSystems/README.md.
 """
 import concurrent.futures
+import graphlib
 import hashlib
 import json
 import pathlib
@@ -124,24 +125,20 @@ def flags(args):
     return kept
 
 
-def declared(module):
-    """The functions, variables and types of a stand-in, each with its kind."""
-    text = (STANDINS / f"{module}.swift").read_text()
+def declared_by_darwin():
+    """The functions, variables and types of the stand-in of Darwin, each with its kind."""
+    text = (STANDINS / "Darwin.swift").read_text()
     found = re.findall(r"^(?:@\S+ )*public (func|var|struct|typealias) (\w+)", text, re.MULTILINE)
-    return {name: kind for kind, name in found}
+    constants = [name for line in re.findall(r"^public let .*", text, re.MULTILINE) for name in re.findall(r"(\w+):", line)]
+    return {**{name: kind for kind, name in found}, **dict.fromkeys(constants, "let")}
 
 
-def decided(text, system):
-    """A source whose conditions are decided as an Apple system does."""
+def translated(source, darwin, system):
+    """A source file as an Apple system would read it; its lines keep their numbers."""
     def condition(line):
         return SYSTEM.sub(lambda match: str(match.group(1) == system).lower(), MISSING.sub("false", line.group()))
 
-    return CONDITION_LINE.sub(condition, text)
-
-
-def translated(source, darwin, system="macOS"):
-    """A source file as an Apple system would read it; its lines keep their numbers."""
-    text = decided(source.read_text(), system)
+    text = CONDITION_LINE.sub(condition, source.read_text())
     text = FOUNDATION.sub(r"\1AppleFoundation", text)
     # Packages that were built on Linux bring Glibc along; what is imported by its name comes before that.
     words = sorted(set(re.findall(r"\w+", text)) & set(darwin) - {"stat"})
@@ -192,20 +189,15 @@ def standins():
     """Compiles the stand-ins in the order of their imports."""
     files = {("AppleFoundation" if path.stem == "Foundation" else path.stem): path for path in STANDINS.glob("*.swift")}
     others = re.compile(r"^(?:@_exported )?import (\w+)", re.MULTILINE)
-    done, stamp = [], ""
-    while len(done) < len(files):
-        ready = [name for name, path in files.items() if name not in done
-                 and all(other in done for other in others.findall(path.read_text()) if other in files)]
-        if not ready:
-            sys.exit("check apple: the stand-ins import each other in a circle")
-        for name in sorted(ready):
-            stamp = digest(stamp, name, files[name].read_bytes())
-            said = compile_module(
-                name, [files[name]], ["-module-name", name, "-parse-as-library", "-swift-version", "6"],
-                PLACE / f"modules/{name}.swiftmodule", stamp)
-            if said:
-                sys.exit(f"check apple: the stand-in of {name} does not compile:\n{said}")
-            done.append(name)
+    imports = {name: sorted(set(others.findall(files[name].read_text())) & set(files)) for name in sorted(files)}
+    stamp = ""
+    for name in graphlib.TopologicalSorter(imports).static_order():
+        stamp = digest(stamp, name, files[name].read_bytes())
+        said = compile_module(
+            name, [files[name]], ["-module-name", name, "-parse-as-library", "-swift-version", "6"],
+            PLACE / f"modules/{name}.swiftmodule", stamp)
+        if said:
+            sys.exit(f"check apple: the stand-in of {name} does not compile:\n{said}")
     return stamp
 
 
@@ -222,11 +214,10 @@ def dependencies(own):
             (place / name).symlink_to(path)
 
 
-def apps_targets(manifest, tests=""):
+def apps_targets(manifest):
     """The names of the targets that apps link: those of the libraries, without the one for tests."""
     targets = {target["name"]: target for target in manifest["targets"]}
     waiting = [name for product in manifest["products"] if "library" in product["type"]
-               and product["name"] in tests or "library" in product["type"]
                and product["name"] != "RemoteSettingsTesting" for name in product["targets"]]
     found = set()
     while waiting:
@@ -261,11 +252,14 @@ def main():
     (PLACE / "modules").mkdir(parents=True, exist_ok=True)
     dependencies(set(found))
     base = standins()
-    darwin = declared("Darwin")
+    darwin = declared_by_darwin()
 
     stamps, texts, failed, skipped = {}, {}, [], []
 
     def check(target):
+        if not {*failed, *skipped}.isdisjoint(target.imports):
+            skipped.append(target.name)
+            return None
         sources = target.copies()
         read = {source: translated(source, darwin, target.system) for source in target.sources}
         for path, text in zip(sources, read.values()):
@@ -275,27 +269,19 @@ def main():
         return compile_module(
             target.name, sources, target.args, PLACE / f"modules/{target.name}.swiftmodule", stamps[target.name])
 
-    done, running = set(), {}
+    running, order = {}, graphlib.TopologicalSorter({name: found[name].imports for name in sorted(wanted)})
+    order.prepare()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        while len(done) < len(wanted):
-            for name in sorted(wanted - done - set(running.values())):
-                target = found[name]
-                if all(other in done for other in target.imports):
-                    if any(other in failed or other in skipped for other in target.imports):
-                        skipped.append(name)
-                        done.add(name)
-                        continue
-                    running[pool.submit(check, target)] = name
-            if not running:
-                continue
+        while order.is_active():
+            running |= {pool.submit(check, found[name]): name for name in order.get_ready()}
             finished, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in finished:
                 name = running.pop(future)
                 said = future.result()
-                done.add(name)
                 if said:
                     failed.append(name)
                     print(f"== {name}\n{said}", flush=True)
+                order.done(name)
     for name in skipped:
         print(f"check apple: {name} was not checked, for a target that it imports has failed")
     problems = list(privacy_problems(manifest, texts))

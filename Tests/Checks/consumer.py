@@ -8,9 +8,17 @@ A copy of Examples/OfflineExample in a temporary directory depends on this packa
     libcurl only from its first request on;
   - moved alone into an empty directory, and without network where that can be arranged, it prints its records.
 So do the tests of a copy of Examples/TestedApp with the product RemoteSettingsTesting: they pass without network, and leave no
-file. What is built is kept in .build-consumer, so that the next time is short.
+file.
+
+So do the programs of a copy of Tests/ConfigConsumer, which uses remote config: those of one main.swift, made of the lines that a
+start page of the documentation shows and of nothing else, in the directory that the page's commands have made. Beside them, in
+both language modes, compiles what only an app has: types with the names of the library's own, and an older binding. What Mozilla's
+names do is in LibraryTests, and that code compiles with its import changed in test_snippets.
+
+What is built is kept in .build-consumer, so that the next time is short. RSDUMP names the tool, else .build/debug/rsdump.
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -18,36 +26,45 @@ import subprocess
 import sys
 import tempfile
 
-import config_consumer
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-consumer"
+RSDUMP = os.path.realpath(os.environ.get("RSDUMP", ROOT / ".build/debug/rsdump"))
+PAGES = ROOT / "Sources/Tool/rsdump/Documentation.docc"
 TOOL_PACKAGES = {
-    "swift-argument-parser", "swift-subprocess", "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-extras", "swift-nio-transport-services",
-    "async-http-client", "swift-http-types", "hummingbird", "swift-service-lifecycle",
+    "swift-argument-parser", "swift-subprocess", "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-extras",
+    "swift-nio-transport-services", "async-http-client", "swift-http-types", "hummingbird", "swift-service-lifecycle",
 }
 MOST_DIRECT = 4  # crypto, certificates, asn1, log
 TOOL_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+(NIO|AsyncHTTPClient|ArgumentParser)\w*)$")
+# What the program of a start page prints without network; of the last line, its beginning.
+START_PAGES = {
+    "StartApp": ("start-app", ["au Australia", "br Brazil", "ch Switzerland", "in India", "jp Japan", "ke Kenya", "no Norway",
+                               "nowhere Nowhere", "not synced: "]),
+    "StartPublish": ("start-publish", ["Good morning packaged", "24 packaged", "not fetched: "]),
+}
 
 
-def swift(*arguments, package, scratch=SCRATCH):
-    command = ["swift", arguments[0], "--package-path", package, "--scratch-path", scratch, *arguments[1:]]
-    return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
+def swift(command, *arguments, package):
+    full = ["swift", command, "--package-path", package, "--scratch-path", SCRATCH, *arguments]
+    return subprocess.run(list(map(str, full)), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-# Nothing is debugged here. The index stays: XCTest's tests are found by it, and other flags would build everything twice.
-LEAN = ["-debug-info-format", "none"]
+def build(package, *arguments):
+    """Builds a package, and returns the folder of its programs."""
+    # Nothing is debugged here. The index stays: XCTest's tests are found by it, and other flags would build everything twice.
+    swift("build", *arguments, "-debug-info-format", "none", package=package)
+    return pathlib.Path(swift("build", "--show-bin-path", package=package).strip())
 
 
 def make_consumer(folder, example):
-    package = folder / example
+    package = folder / pathlib.Path(example).name
     ignored = shutil.ignore_patterns(".build*", ".swiftpm", "Package.resolved")
-    shutil.copytree(ROOT / "Examples" / example, package, ignore=ignored)
+    shutil.copytree(ROOT / example, package, ignore=ignored)
     manifest = package / "Package.swift"
     text = manifest.read_text()
     changed = text.replace('path: "../.."', f'path: "{ROOT}"')
     if changed == text:
-        raise SystemExit("check consumer: the example's manifest does not name this package as expected")
+        raise SystemExit(f"check consumer: the manifest of {example} does not name this package as expected")
     manifest.write_text(changed)
     return package
 
@@ -58,21 +75,11 @@ def identities(node):
         yield from identities(each)
 
 
-def dependencies(package, scratch):
-    tree = json.loads(
-        swift("package", "show-dependencies", "--format", "json", package=package, scratch=scratch))
-    return set(identities(tree)) - {tree["identity"]}
-
-
-def direct(package):
-    """What this package itself depends on, as SwiftPM resolves it for the consumer."""
-    tree = json.loads(swift("package", "show-dependencies", "--format", "json", package=package))
-    return {each["identity"] for own in tree["dependencies"] for each in own["dependencies"]}
-
-
 def dependency_problems(package):
-    found = dependencies(package, SCRATCH)
-    count = len(direct(package))
+    tree = json.loads(swift("package", "show-dependencies", "--format", "json", package=package))
+    found = set(identities(tree)) - {tree["identity"]}
+    # What this package itself depends on, as SwiftPM resolves it for the consumer.
+    count = len({each["identity"] for own in tree["dependencies"] for each in own["dependencies"]})
     if count > MOST_DIRECT:
         yield f"{count} direct packages are resolved, expected at most {MOST_DIRECT}"
     print(f"check consumer: depends on {', '.join(sorted(found))}")
@@ -102,25 +109,33 @@ def without_network(command):
     return command
 
 
-def run_alone(program, folder):
-    empty = folder / "empty"
+def lines_alone(program, folder):
+    """What a program prints in a folder, moved alone into an empty one below it."""
+    empty = folder / f"{program.name}-alone"
     empty.mkdir()
-    moved = shutil.copy2(program, empty)
-    ended = subprocess.run(without_network([moved]), cwd=empty, env={}, stdout=subprocess.PIPE, text=True)
-    print("\n".join(ended.stdout.splitlines()[:3]))
-    counts = dict(re.findall(r"^([\w-]+): (\d+) records", ended.stdout, re.MULTILINE))
-    if ended.returncode != 0 or len(counts) != 2 or "0" in counts.values():
-        yield f"the program, moved alone, ended with {ended.returncode} and printed {counts or 'no records'}"
+    command = without_network([shutil.copy2(program, empty)])
+    ended = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True)
+    return ended.stdout.splitlines() + ([f"ended with {ended.returncode}: {ended.stderr}"] if ended.returncode else [])
 
 
-def test_problems(folder):
-    """Builds and runs an app's tests, those for Swift Testing and those for XCTest."""
-    package = make_consumer(folder, "TestedApp")
+def offline_example_problems(folder):
+    package = make_consumer(folder, "Examples/OfflineExample")
     yield from dependency_problems(package)
-    swift("build", "--build-tests", *LEAN, package=package)
-    tests = pathlib.Path(swift("build", "--show-bin-path", package=package).strip()) / "TestedAppPackageTests.xctest"
-    place = folder / "tests"
-    place.mkdir()
+    program = build(package) / "offline-example"
+    yield from linkage_problems(program)
+    printed = lines_alone(program, made(folder / "offline"))
+    print("\n".join(printed[:3]))
+    counts = dict(re.findall(r"^([\w-]+): (\d+) records", "\n".join(printed), re.MULTILINE))
+    if len(counts) != 2 or "0" in counts.values() or printed[-1].startswith("ended with"):
+        yield f"the program, moved alone, printed {printed}"
+
+
+def tested_app_problems(folder):
+    """Builds and runs an app's tests, those for Swift Testing and those for XCTest."""
+    package = make_consumer(folder, "Examples/TestedApp")
+    yield from dependency_problems(package)
+    tests = build(package, "--build-tests") / "TestedAppPackageTests.xctest"
+    place = made(folder / "tests")
     for library, count in (("swift-testing", r"Test run with (\d+) tests?.* passed after ([\d.]+) seconds"),
                            ("xctest", r"Executed (\d+) tests?, with 0 failures .* in ([\d.]+)")):
         arguments = ["--testing-library", library] if library == "swift-testing" else []
@@ -139,20 +154,56 @@ def test_problems(folder):
         yield f"the tests of Examples/TestedApp left {left.name}"
 
 
+def fenced(page, language):
+    """A start page's blocks in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (PAGES / f"{page}.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def made(place):
+    place.mkdir()
+    return place
+
+
+def config_problems(folder):
+    package = make_consumer(folder, "Tests/ConfigConsumer")
+    for page, (name, _) in START_PAGES.items():
+        # A further block that begins with imports is a program of its own, which test_snippets compiles.
+        first, *others = fenced(page, "swift")
+        source = made(package / "Sources" / name) / "main.swift"
+        source.write_text("\n".join([first, *(block for block in others if not block.startswith("import "))]))
+    shutil.copytree(package / "Sources/moved", package / "Sources/moved-swift5")
+    programs = build(package)
+    # At most ten lines, nothing optional, no network: in a main.swift and in an actor.
+    sources = [path.read_text() for path in (ROOT / "Tests/ConfigConsumer/Sources/first").iterdir()]
+    records = json.loads((ROOT / "dumps/dumps.lock.json").read_text())["collections"]["main/password-rules"]["records"]
+    printed = lines_alone(programs / "first", made(folder / "first"))
+    if any(len(text.splitlines()) > 10 or "?" in text for text in sources) or len(printed) != 3 or printed[2] != str(records):
+        yield f"the first program: expected at most ten lines without ?, and its records, printed {printed}"
+    tools = made(folder / "bin")
+    (tools / "rsdump").symlink_to(RSDUMP)
+    for page, (name, expected) in START_PAGES.items():
+        place = made(folder / page)
+        subprocess.run(
+            ["bash", "-c", "set -e -o pipefail\n" + "\n".join(fenced(page, "shell"))], cwd=place, check=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+        # The first start: nothing was ever synced.
+        shutil.rmtree(place / "storage", ignore_errors=True)
+        printed = lines_alone(programs / name, place)
+        if len(printed) != len(expected) or printed[:-1] != expected[:-1] or not printed[-1].startswith(expected[-1]):
+            yield f"{page}: expected {expected}, printed {printed}"
+
+
 def main():
+    if not os.access(RSDUMP, os.X_OK):
+        raise SystemExit(f"check consumer: there is no {RSDUMP}; swift build --product rsdump makes it")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        package = make_consumer(folder, "OfflineExample")
-        problems = list(dependency_problems(package))
-        swift("build", *LEAN, package=package)
-        program = pathlib.Path(swift("build", "--show-bin-path", package=package).strip()) / "offline-example"
-        problems += linkage_problems(program)
-        problems += run_alone(program, folder)
-        problems += test_problems(folder)
+        problems = [*offline_example_problems(folder), *tested_app_problems(folder), *config_problems(folder)]
     for problem in problems:
         print(f"check consumer: {problem}")
     print(f"check consumer: {len(problems)} problems")
-    sys.exit(1 if config_consumer.main() or problems else 0)
+    sys.exit(1 if problems else 0)
 
 
 main()

@@ -17,6 +17,7 @@ import sys
 
 import sources
 import statements
+from statements import rows, section
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md", "FAQ.md", "GLOSSARY.md"]
@@ -28,25 +29,6 @@ KIND = r"(?:struct|class|enum|actor|protocol|extension)"
 MEMBER = r"(?:func|var|let|case|struct|class|enum|actor|typealias)"
 STEP = re.compile(r"^(\d+)\. \[`[^`]+`\]\(([^)]+)\),\s+`([\w.]+)`(?:\s+\(through\s+`(\w+)`\))?:\s", re.MULTILINE)
 SUITE = re.compile(r"`(?:(Tests/[\w/.+-]+)|(test_\w+)(?:\.(\w+))?|(\w+(?:Tests|Examples))(?:\.(\w+))?)`")
-
-
-def section(text, heading):
-    """The text under a heading of the second level."""
-    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[1] if found else ""
-
-
-def rows(text):
-    """The cells of each row of the tables in a text, without their headings."""
-    found, heading = [], True
-    for line in text.splitlines():
-        if not line.startswith("|"):
-            heading = True
-        elif re.match(r"\| *:?-", line):
-            heading = False
-        elif not heading:
-            found.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-    return found
 
 
 def module_problems(architecture, package):
@@ -75,11 +57,11 @@ def mentions(text, symbol):
     return all(re.search(rf"\b{name}\b", text) for name in symbol.split(".") if name != "init")
 
 
-def step_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
+def step_problems(architecture):
     flows = re.split(r"^### ", section(architecture, "The data flows"), flags=re.MULTILINE)[1:]
     if len(flows) < 5:
         yield f"there are {len(flows)} data flows, expected five"
-    sources = None
+    every = [code(file.read_text()) for file in sorted((ROOT / "Sources").rglob("*.swift"))]
     for flow in flows:
         title = flow.splitlines()[0]
         steps = STEP.findall(flow)
@@ -88,34 +70,32 @@ def step_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
             yield f"{title}: of {len(numbers)} steps, {len(steps)} have the form: 1. [`File`](path), `Type.member`: text"
         earlier = ""
         for number, path, symbol, through in steps:
-            if not (root / path).is_file():
+            if not (ROOT / path).is_file():
                 yield f"{title}: step {number}: there is no file {path}"
                 continue
-            text = code(read(root / path))
+            text = code((ROOT / path).read_text())
             if not declares(text, symbol):
                 yield f"{title}: step {number}: {path} does not declare {symbol}"
             if earlier and not mentions(earlier, through or symbol):
                 yield f"{title}: step {number}: the files of the steps before it do not mention {through or symbol}"
-            if through:
-                sources = sources or [code(read(file)) for file in sorted((root / "Sources").rglob("*.swift"))]
-                if not any(mentions(each, through) and mentions(each, symbol) for each in sources):
-                    yield f"{title}: step {number}: no file of Sources mentions both {through} and {symbol}"
+            if through and not any(mentions(each, through) and mentions(each, symbol) for each in every):
+                yield f"{title}: step {number}: no file of Sources mentions both {through} and {symbol}"
             earlier += text
 
 
-def promise_problems(contributing, promising, root=ROOT):
+def promise_problems(contributing, promising):
     """What is wrong with the table of promises; `promising` has each document that promises, as its name, text and heading."""
     table = rows(section(contributing, "Tests for each guarantee"))
-    swift = "\n".join(path.read_text() for path in sorted(root.glob("Tests/**/*Tests/**/*.swift")))
+    swift = "\n".join(path.read_text() for path in sorted(ROOT.glob("Tests/**/*Tests/**/*.swift")))
     for cells in table:
         promise, guards = cells[0], cells[-1]
         named = SUITE.findall(guards)
         if not named:
             yield f"the promise {promise!r} names no suite"
         for path, module, function, suite, test in named:
-            if path and not (root / path).exists():
+            if path and not (ROOT / path).exists():
                 yield f"the promise {promise!r} names {path}, which does not exist"
-            file = root / f"Tests/Integration/{module}.py"
+            file = ROOT / f"Tests/Integration/{module}.py"
             if module and not (file.is_file() and (not function or f"def {function}(" in file.read_text())):
                 yield f"the promise {promise!r} names {module}{'.' * bool(function)}{function}, which does not exist"
             if suite and not (re.search(rf"\b(?:struct|enum|class) {suite}\b", swift)

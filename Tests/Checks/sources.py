@@ -43,8 +43,7 @@ def problems(package):
 COMPARE = {
     "BundleHistory", "CollectionFetcher", "CollectionSync", "DiffWords", "DumpsLoader", "EarlierState", "GuardVerification",
     "Import", "ListCommand", "LocalCollection", "MirrorPublication", "MissedRefreshes", "MonitorDocument", "NextState",
-    "Origin+Documents", "PinRequest", "Publisher", "RefreshPlan", "ServedCollection", "SnapshotChoice", "SnapshotVerifier",
-    "StateTrial", "Succession",
+    "Origin+Documents", "PinRequest", "Publisher", "RefreshPlan", "ServedCollection", "SnapshotVerifier", "StateTrial", "Succession",
 }
 
 
@@ -76,10 +75,8 @@ ALLOWED = re.compile(r"^\s*//|\benvironment\b")
 EXCEPTIONS = {
     "ids of collections and records, which are ASCII": {
         "Library/FirefoxDumps/PackagedSource+EmbeddedFirefoxDumps.swift": 1,
-        "Library/RemoteSettings/API/PackagedSource.swift": 2,
-        "Library/RemoteSettings/Runtime/RemoteSettingsClient.swift": 1,
+        "Library/RemoteSettings/API/PackagedSource.swift": 1,
         "Library/RemoteSettings/API/SyncResults.swift": 1,
-        "Library/RemoteSettings/Runtime/Session.swift": 1,
         "Library/RemoteSettings/Storage/StorageIndex.swift": 4,
         "Library/MozillaBinding/Protocols.swift": 1,
         "Library/RemoteSettingsTesting/InMemoryOrigin/OriginState.swift": 2,
@@ -111,8 +108,7 @@ EXCEPTIONS = {
     },
     "names of Swift, which the compiler compares in the same way": {
         "Dumps/DumpsExchange/Embed/Types/DeclaredType.swift": 6,
-        "Dumps/DumpsExchange/Embed/Types/RecordType.swift": 7,
-        "Dumps/DumpsExchange/Embed/Types/SwiftName.swift": 1,
+        "Dumps/DumpsExchange/Embed/Types/RecordType.swift": 3,
     },
     "what an app's own code names": {
         "Format/RemoteSettingsModel/Values/ExactString.swift": 1,

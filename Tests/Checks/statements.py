@@ -15,9 +15,6 @@ import json
 import pathlib
 import re
 import subprocess
-import sys
-
-import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTIONS = "Tests/Promises/options.txt"
@@ -29,7 +26,7 @@ FOLDERS = ("Sources/", "Tests/", "scripts/", "Examples/", "dumps/", ".github/")
 THEIRS = re.compile(r"Sources/(EmbeddedDumps|App\b.*|.*\+EmbeddedDumps\.swift)|dumps/(\.rsdump/?.*|\.gitattributes|main/.*)")
 NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13)))
 # Options of other programs that documents name alone, without their program.
-FOREIGN = {"--product", "--traits", "--target", "--filter", "--update-refs", "--strip-components", "--force-with-lease"}
+FOREIGN = {"--product", "--target", "--filter"}
 
 
 def documents():
@@ -109,13 +106,13 @@ def scripts_options():
     return set().union(*(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text) for text in texts))
 
 
-def path_problems(name, text, root=ROOT):
+def path_problems(name, text):
     for line, is_block in code(text):
         word = line.split()[0].rstrip(":,") if line.split() else ""
         if is_block or not word.startswith(FOLDERS) or THEIRS.fullmatch(word):
             continue
         pattern = re.sub(r"(?<![a-z])[A-Z]{3,}(?![a-z])|<\w+>|…", "*", re.sub(r"(\.\w+):\d+$", r"\1", word)).rstrip("/")
-        if "[" not in pattern and not any(root.glob(pattern)):
+        if "[" not in pattern and not any(ROOT.glob(pattern)):
             yield f"{name}: `{word}` does not exist"
 
 
@@ -129,32 +126,10 @@ def collections():
     return len(json.loads((ROOT / "dumps/dumps.lock.json").read_text())["collections"])
 
 
-def megabytes_of_dumps():
-    size = sum(path.stat().st_size for path in (ROOT / "dumps").rglob("*.zip"))
-    return f"{size / 1e6:.1f}"
-
-
-def packages_of_an_app():
-    """Those that are resolved without a trait."""
-    products = [value for target in sources.manifest()["targets"] for dependency in target["dependencies"]
-                for kind, value in dependency.items() if kind == "product"]
-    return len({package for _, package, _, condition in products if not (condition or {}).get("traits")})
-
-
-def all_commands():
-    known = commands((ROOT / OPTIONS).read_text())
-    return len([path for path in known if path and not any(each.startswith(f"{path} ") for each in known)])
-
-
 def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
     """The default of a property of Limits or of ServerLimits."""
     stated = re.search(rf"(?:var|let) {name} = ([\d_]+)(?: << (\d+))?$", (ROOT / file).read_text(), re.MULTILINE)
     return int(stated[1].replace("_", "")) << int(stated[2] or 0)
-
-
-def steps_of_a_release():
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    return len(re.findall(r"^\d+\. ", text[text.index("## Make a release"):], re.MULTILINE))
 
 
 SERVER_LIMITS = "Sources/Server/SnapshotServer/State/ServerLimits.swift"
@@ -162,10 +137,6 @@ SERVER_LIMITS = "Sources/Server/SnapshotServer/State/ServerLimits.swift"
 COUNTED = [
     (r"([\w,]+) fuzz targets", fuzz_targets),
     (r"([\w,]+) of Mozilla's collections", collections),
-    (r"([\d.]+) MB of bundles in `dumps/`", megabytes_of_dumps),
-    (r"([\w,]+) packages for an app", packages_of_an_app),
-    (r"([\d,]+) commands of `rsdump`", all_commands),
-    (r"in \[(\w+) steps\]\(CONTRIBUTING.md#make-a-release", steps_of_a_release),
     (r"a collection's changeset, decompressed \| ([\d,]+) MiB", lambda: limit("changesetBytes") >> 20),
     (r"records; one record \| ([\d,]+);", lambda: limit("records")),
     (r"attachments; one attachment \| ([\d,]+);", lambda: limit("attachments")),
@@ -179,9 +150,9 @@ COUNTED = [
 ]
 
 
-def number_problems(name, text, counted=None):
+def number_problems(name, text):
     text = " ".join(text.split())
-    for pattern, count in counted or COUNTED:
+    for pattern, count in COUNTED:
         for found in re.finditer(pattern, text):
             stated = found[1].replace(",", "")
             stated = str(NUMBERS.get(stated.lower(), stated))
@@ -189,19 +160,32 @@ def number_problems(name, text, counted=None):
                 yield f"{name}: \"{found[0]}\": counted again, it is {count()}"
 
 
-def table(text, heading):
-    part = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    lines = [line for line in (part[1] if part else "").splitlines() if line.startswith("|") and not line.startswith("| ---")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+def section(text, heading):
+    """The text under a heading of the second level."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def rows(text):
+    """The cells of each row of the tables in a text, without their headings."""
+    found, heading = [], True
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            heading = True
+        elif re.match(r"\| *:?-", line):
+            heading = False
+        elif not heading:
+            found.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return found
 
 
 def exit_code_problems(faq, swift, known):
     """The tables of FAQ.md: each code of the enum once in "Exit codes", and only commands that exist in the other one."""
     codes = re.findall(r"^    case \w+ = (\d+)$", swift, re.MULTILINE)
-    stated = [cells[0].strip("`") for cells in table(faq, "Exit codes") if re.fullmatch(r"`?\d+`?", cells[0])]
+    stated = [cells[0].strip("`") for cells in rows(section(faq, "Exit codes")) if re.fullmatch(r"`?\d+`?", cells[0])]
     if stated != codes:
         yield f"FAQ.md: the table under \"Exit codes\" has {stated}, and ExitStatus.swift has {codes}"
-    for cells in table(faq, "Special exit codes"):
+    for cells in rows(section(faq, "Special exit codes")):
         for command in re.findall(r"`rsdump ([a-z -]+?)(?: --[\w-]+)*`", cells[0]):
             if command not in known:
                 yield f"FAQ.md: there is no command rsdump {command}"
@@ -213,14 +197,14 @@ def anchors(text):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def link_problems(name, text, root=ROOT):
-    articles = {path.stem for path in root.glob("Sources/*/*/Documentation.docc/*.md")}
+def link_problems(name, text):
+    articles = {path.stem for path in ROOT.glob("Sources/*/*/Documentation.docc/*.md")}
     text = FENCE.sub("", text)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
-        file = (root / name).parent / path if path else root / name
+        file = (ROOT / name).parent / path if path else ROOT / name
         if not file.exists():
             yield f"{name}: a link leads to {path}, which does not exist"
         elif anchor and file.suffix == ".md" and anchor.lower() not in set(anchors(file.read_text())):
@@ -311,10 +295,10 @@ def output_problems(name, text):
                     yield f"{name}: the output \"{line.strip()}\": the program never prints \"{part}\""
 
 
-def problems(names=None, read=lambda name: (ROOT / name).read_text()):
-    known, others = commands(read(OPTIONS)), scripts_options()
-    for name in names or documents():
-        text = read(name)
+def problems():
+    known, others = commands((ROOT / OPTIONS).read_text()), scripts_options()
+    for name in documents():
+        text = (ROOT / name).read_text()
         yield from command_problems(name, text, known, others)
         yield from path_problems(name, text)
         yield from number_problems(name, text)
@@ -324,5 +308,5 @@ def problems(names=None, read=lambda name: (ROOT / name).read_text()):
             yield from member_problems(name, text)
             yield from message_problems(name, text)
             yield from output_problems(name, text)
-    if names is None or "FAQ.md" in names:
-        yield from exit_code_problems(read("FAQ.md"), read("Sources/Dumps/Dumps/ExitStatus.swift"), known)
+    swift = (ROOT / "Sources/Dumps/Dumps/ExitStatus.swift").read_text()
+    yield from exit_code_problems((ROOT / "FAQ.md").read_text(), swift, known)

@@ -473,6 +473,17 @@ ssize_t writev(int fd, const struct iovec *parts, int number) {
     return number > 0 ? write(fd, parts[0].iov_base, parts[0].iov_len) : 0;
 }
 
+/* An operation on an open file that BEFORE may precede. */
+#define ON_FILE(TYPE, FAILED, OPERATION, FD, TRAITS, BEFORE, CALL)                                                 \
+    if (!tracked(FD)) return (TYPE)(CALL);                                                                         \
+    TYPE result = FAILED;                                                                                          \
+    if (enter(OPERATION, tracked(FD), TRAITS) == 0) {                                                              \
+        BEFORE;                                                                                                    \
+        result = (TYPE)(CALL);                                                                                     \
+    }                                                                                                              \
+    leave();                                                                                                       \
+    return result;
+
 static int flush(int fd, int number) {
     if (!tracked(fd)) return (int)syscall(number, fd);
     int fault = enter("fsync", tracked(fd), INTR | FULL | CHANGES);
@@ -484,26 +495,12 @@ int fsync(int fd) { return flush(fd, SYS_fsync); }
 int fdatasync(int fd) { return flush(fd, SYS_fdatasync); }
 
 int ftruncate(int fd, off_t size) {
-    if (!tracked(fd)) return (int)syscall(SYS_ftruncate, fd, size);
-    int result = enter("ftruncate", tracked(fd), FULL | INTR | CHANGES);
-    if (result == 0) {
-        keep_data_of(fd);
-        result = (int)syscall(SYS_ftruncate, fd, size);
-    }
-    leave();
-    return result;
+    ON_FILE(int, -1, "ftruncate", fd, FULL | INTR | CHANGES, keep_data_of(fd), syscall(SYS_ftruncate, fd, size))
 }
 int ftruncate64(int, off_t) __attribute__((alias("ftruncate")));
-
 int fallocate(int fd, int mode, off_t offset, off_t size) {
-    if (!tracked(fd)) return (int)syscall(SYS_fallocate, fd, mode, offset, size);
-    int result = enter("fallocate", tracked(fd), FULL | INTR | CHANGES);
-    if (result == 0) {
-        keep_data_of(fd);
-        result = (int)syscall(SYS_fallocate, fd, mode, offset, size);
-    }
-    leave();
-    return result;
+    ON_FILE(int, -1, "fallocate", fd, FULL | INTR | CHANGES, keep_data_of(fd),
+            syscall(SYS_fallocate, fd, mode, offset, size))
 }
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset) {
@@ -520,11 +517,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
 void *mmap64(void *, size_t, int, int, int, off_t) __attribute__((alias("mmap")));
 
 int flock(int fd, int operation) {
-    if (!tracked(fd)) return (int)syscall(SYS_flock, fd, operation);
-    int result = enter("flock", tracked(fd), INTR);
-    if (result == 0) result = (int)syscall(SYS_flock, fd, operation);
-    leave();
-    return result;
+    ON_FILE(int, -1, "flock", fd, INTR, (void)0, syscall(SYS_flock, fd, operation))
 }
 
 /* ---- Names ---- */
@@ -639,14 +632,15 @@ int remove(const char *name) {
 
 /* ---- Looks ---- */
 
-#define LOOKING(OPERATION, DIRECTORY, NAME, CALL)                                                                  \
+#define ON_NAME(TYPE, FAILED, OPERATION, DIRECTORY, NAME, TRAITS, CALL)                                            \
     char *path = located(DIRECTORY, NAME);                                                                         \
-    if (!path) return (int)(CALL);                                                                                 \
-    int result = enter(OPERATION, path, 0);                                                                        \
-    if (result == 0) result = (int)(CALL);                                                                         \
+    if (!path) return (TYPE)(CALL);                                                                                \
+    TYPE result = FAILED;                                                                                          \
+    if (enter(OPERATION, path, TRAITS) == 0) result = (TYPE)(CALL);                                                \
     leave();                                                                                                       \
     free(path);                                                                                                    \
     return result;
+#define LOOKING(OPERATION, DIRECTORY, NAME, CALL) ON_NAME(int, -1, OPERATION, DIRECTORY, NAME, 0, CALL)
 
 int fstatat(int directory, const char *name, struct stat *status, int flags) {
     LOOKING("stat", directory, name, syscall(SYS_newfstatat, directory, name, status, flags))
@@ -657,11 +651,7 @@ int stat64(const char *, struct stat64 *) __attribute__((alias("stat")));
 int lstat(const char *name, struct stat *status) { return fstatat(AT_FDCWD, name, status, AT_SYMLINK_NOFOLLOW); }
 int lstat64(const char *, struct stat64 *) __attribute__((alias("lstat")));
 int fstat(int fd, struct stat *status) {
-    if (!tracked(fd)) return (int)syscall(SYS_fstat, fd, status);
-    int result = enter("stat", tracked(fd), 0);
-    if (result == 0) result = (int)syscall(SYS_fstat, fd, status);
-    leave();
-    return result;
+    ON_FILE(int, -1, "stat", fd, 0, (void)0, syscall(SYS_fstat, fd, status))
 }
 int fstat64(int, struct stat64 *) __attribute__((alias("fstat")));
 int statx(int directory, const char *name, int flags, unsigned mask, struct statx *status) {
@@ -681,22 +671,11 @@ int access(const char *name, int mode) {
 
 char *realpath(const char *name, char *resolved) {
     NEXT(char *(*)(const char *, char *), "realpath");
-    char *path = located(AT_FDCWD, name), *result = NULL;
-    if (!path) return next(name, resolved);
-    if (enter("realpath", path, 0) == 0) result = next(name, resolved);
-    leave();
-    free(path);
-    return result;
+    ON_NAME(char *, NULL, "realpath", AT_FDCWD, name, 0, next(name, resolved))
 }
 
 ssize_t readlink(const char *name, char *buffer, size_t size) {
-    char *path = located(AT_FDCWD, name);
-    ssize_t result = -1;
-    if (!path) return (ssize_t)syscall(SYS_readlinkat, AT_FDCWD, name, buffer, size);
-    if (enter("readlink", path, 0) == 0) result = (ssize_t)syscall(SYS_readlinkat, AT_FDCWD, name, buffer, size);
-    leave();
-    free(path);
-    return result;
+    ON_NAME(ssize_t, -1, "readlink", AT_FDCWD, name, 0, syscall(SYS_readlinkat, AT_FDCWD, name, buffer, size))
 }
 
 DIR *opendir(const char *name) {
@@ -715,24 +694,12 @@ DIR *opendir(const char *name) {
 
 DIR *fdopendir(int fd) {
     NEXT(DIR * (*)(int), "fdopendir");
-    if (!tracked(fd)) return next(fd);
-    DIR *result = NULL;
-    if (enter("opendir", tracked(fd), 0) == 0) result = next(fd);
-    leave();
-    return result;
+    ON_FILE(DIR *, NULL, "opendir", fd, 0, (void)0, next(fd))
 }
 
 struct dirent *readdir(DIR *directory) {
     NEXT(struct dirent * (*)(DIR *), "readdir");
-    const char *path = tracked(dirfd(directory));
-    if (!path) return next(directory);
-    struct dirent *result = NULL;
-    if (enter("readdir", path, 0) == 0) {
-        errno = 0;
-        result = next(directory);
-    }
-    leave();
-    return result;
+    ON_FILE(struct dirent *, NULL, "readdir", dirfd(directory), 0, errno = 0, next(directory))
 }
 struct dirent64 *readdir64(DIR *) __attribute__((alias("readdir")));
 
@@ -744,12 +711,6 @@ int closedir(DIR *directory) {
 
 FILE *fopen(const char *name, const char *mode) {
     NEXT(FILE * (*)(const char *, const char *), "fopen");
-    char *path = located(AT_FDCWD, name);
-    FILE *result = NULL;
-    if (!path) return next(name, mode);
-    if (enter("open", path, INTR) == 0) result = next(name, mode);
-    leave();
-    free(path);
-    return result;
+    ON_NAME(FILE *, NULL, "open", AT_FDCWD, name, INTR, next(name, mode))
 }
 FILE *fopen64(const char *, const char *) __attribute__((alias("fopen")));

@@ -196,9 +196,7 @@ extension Lie {
         "HTTP/1.1 200 OK\r\n\(close)\(fields)\r\n\(body)"
     }
 
-    private static func packed(_ fields: String, _ body: [UInt8]) -> [[Part]] {
-        [[.bytes(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: \(body.count)\r\n\(fields)\r\n".utf8) + body)]]
-    }
+    private static func text(_ text: String) -> Part { .bytes(Array(text.utf8)) }
 
     private static let statuses = (0...999).map { status in
         let code = String(status)
@@ -212,16 +210,12 @@ extension Lie {
     private static let cuts: [Lie] = {
         let fields = "HTTP/1.1 200 OK\r\n"
         let packed = Gzip.compress(Array(truth.utf8))
+        let chunks =
+            "5\r\n\(truth.prefix(5))\r\n\(String(length - 5, radix: 16))\r\n\(truth.dropFirst(5))\r\n0\r\n\r\n"
         let answers: [(String, [UInt8], needed: Int)] = [
             ("with a length", Array("\(fields)Content-Length: \(length)\r\n\r\n\(truth)".utf8), 0),
             // Who reads no trailer may see the end at the last chunk's line.
-            (
-                "in chunks",
-                Array(
-                    "\(fields)Transfer-Encoding: chunked\r\n\r\n5\r\n\(truth.prefix(5))\r\n"
-                        .utf8)
-                    + Array("\(String(length - 5, radix: 16))\r\n\(truth.dropFirst(5))\r\n0\r\n\r\n".utf8), 5
-            ),
+            ("in chunks", Array("\(fields)Transfer-Encoding: chunked\r\n\r\n\(chunks)".utf8), 5),
             (
                 "compressed",
                 Array("\(fields)Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n\r\n".utf8) + packed, 0
@@ -251,39 +245,26 @@ extension Lie {
 
     private static let stalls: [Lie] = {
         let bytes = Array(whole.utf8)
+        let endless = Part.drip(Array(repeating: UInt8(ascii: "x"), count: 100_000), milliseconds: 50)
         var lies = [0, 1, 9, 17, 30, bytes.count - length, bytes.count - length + 1, bytes.count - 1].map { count in
             Lie("a stall after \(count) bytes", .error, [[.bytes(Array(bytes[..<count])), .hang]])
         }
         let chunked = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n\(truth)\r\n0\r\n\r\n".utf8)
-        for left in [1, 4, 7, 10, 36] {
-            lies.append(
-                Lie(
-                    "a stall \(left) bytes before the end of chunks", left < 5 ? .either : .error,
-                    [[.bytes(Array(chunked[..<(chunked.count - left)])), .hang]]))
+        lies += [1, 4, 7, 10, 36].map { left in
+            Lie(
+                "a stall \(left) bytes before the end of chunks", left < 5 ? .either : .error,
+                [[.bytes(chunked.dropLast(left)), .hang]])
         }
-        lies.append(Lie("a slow head and body", .right, [[.drip(bytes, milliseconds: 5)]]))
-        let endless = Array(repeating: UInt8(ascii: "x"), count: 100_000)
-        lies.append(
-            Lie(
-                "a head without an end, byte by byte", .error,
-                [[.bytes(Array("HTTP/1.1 200 OK\r\nX: ".utf8)), .drip(endless, milliseconds: 50)]]))
-        lies.append(
-            Lie(
-                "a body without an end, byte by byte", .error,
-                [[.bytes(Array("HTTP/1.1 200 OK\r\n\r\n".utf8)), .drip(endless, milliseconds: 50)]]
-            ) {
-                $0.throughputSeconds = 1
-                $0.rootDocumentBytes = 1 << 20
-            })
-        lies.append(
-            Lie(
-                "a document that takes too long", .error,
-                [[.bytes(Array("HTTP/1.1 200 OK\r\n\r\n".utf8)), .drip(endless, milliseconds: 50)]]
-            ) {
-                $0.leastBytesPerSecond = 0
-                $0.documentSeconds = 1
-                $0.rootDocumentBytes = 1 << 20
-            })
+        lies += [
+            Lie("a slow head and body", .right, [[.drip(bytes, milliseconds: 5)]]),
+            Lie("a head without an end, byte by byte", .error, [[text("HTTP/1.1 200 OK\r\nX: "), endless]]),
+            Lie("a body without an end, byte by byte", .error, [[text("HTTP/1.1 200 OK\r\n\r\n"), endless]]) {
+                ($0.throughputSeconds, $0.rootDocumentBytes) = (1, 1 << 20)
+            },
+            Lie("a document that takes too long", .error, [[text("HTTP/1.1 200 OK\r\n\r\n"), endless]]) {
+                ($0.leastBytesPerSecond, $0.documentSeconds, $0.rootDocumentBytes) = (0, 1, 1 << 20)
+            },
+        ]
         return lies
     }()
 
@@ -291,10 +272,9 @@ extension Lie {
         let statuses = [300, 301, 302, 303, 304, 305, 306, 307, 308]
         let targets = [
             nil, "", " ", "?again", "#again", "file:///etc/passwd", "file:/etc/passwd", "ftp://127.0.0.1/",
-            "javascript:1",
-            "data:,\(truth)", "http://", "http:///v1/", "http://user:secret@127.0.0.1/", "http://host.invalid/v1/",
-            "//host.invalid/v1/", "https://host.invalid/v1/", "http://127.0.0.1:99999/", "http://127.0.0.1:-1/",
-            "http://[::1", "http://127.0.0.1:1/", "\u{7F}", "%zz", "/lie/", "\\\\host\\share",
+            "javascript:1", "data:,\(truth)", "http://", "http:///v1/", "http://user:secret@127.0.0.1/",
+            "http://host.invalid/v1/", "//host.invalid/v1/", "https://host.invalid/v1/", "http://127.0.0.1:99999/",
+            "http://127.0.0.1:-1/", "http://[::1", "http://127.0.0.1:1/", "\u{7F}", "%zz", "/lie/", "\\\\host\\share",
         ]
         return statuses.flatMap { status in
             targets.map { target in
@@ -323,28 +303,24 @@ extension Lie {
         lies += [0, 1, length - 1].map {
             Lie("Content-Length: \($0)", .said(Array(truth.utf8.prefix($0))), answer("Content-Length: \($0)\r\n"))
         }
+        let (right, longer) = ("Content-Length: \(length)\r\n", "Content-Length: 99\r\n")
+        let (shorter, chunked) = ("Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n")
         lies += [
-            Lie("two equal lengths", .either, answer("Content-Length: \(length)\r\nContent-Length: \(length)\r\n")),
-            Lie(
-                "two lengths, a longer one last", .error, answer("Content-Length: \(length)\r\nContent-Length: 99\r\n")),
-            Lie(
-                "two lengths, a longer one first", .error, answer("Content-Length: 99\r\nContent-Length: \(length)\r\n")
-            ),
+            Lie("two equal lengths", .either, answer(right + right)),
+            Lie("two lengths, a longer one last", .error, answer(right + longer)),
+            Lie("two lengths, a longer one first", .error, answer(longer + right)),
             Lie("no length", .right, answer("")),
             Lie("1.0 without a length", .right, "HTTP/1.0 200 OK\r\n\r\n\(truth)"),
-            Lie(
-                "a length and chunks", .either,
-                answer("Content-Length: \(length)\r\nTransfer-Encoding: chunked\r\n", "1d\r\n\(truth)\r\n0\r\n\r\n")),
-            Lie(
-                "a shorter length and chunks", .either,
-                answer("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "1d\r\n\(truth)\r\n0\r\n\r\n")),
-            Lie("chunks that are none", .error, answer("Transfer-Encoding: chunked\r\n")),
+            Lie("a length and chunks", .either, answer(right + chunked, "1d\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a shorter length and chunks", .either, answer(shorter + chunked, "1d\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("chunks that are none", .error, answer(chunked)),
         ]
         return lies
     }()
 
     private static let chunks: [Lie] = {
         func chunked(_ body: String) -> String { answer("Transfer-Encoding: chunked\r\n", body) }
+        let long = String(repeating: "x", count: 200_000)
         let sizes = [
             "-1d", "ffff", "7fffffffffffffff", "8000000000000000", "ffffffffffffffff", "1000000000000001d",
             "ffffffffffffffffffffffff", "", "xyz", "0x1d", " ", "\u{0}",
@@ -354,9 +330,7 @@ extension Lie {
         }
         lies += [
             // What comes before the end of the body is 30 bytes.
-            Lie(
-                "a chunk that is shorter than it says", .said(Array("\(truth)\r".utf8)),
-                chunked("1e\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a short chunk", .said(Array("\(truth)\r".utf8)), chunked("1e\r\n\(truth)\r\n0\r\n\r\n")),
             Lie("a chunk with a zero byte", .either, chunked("1d\u{0}\r\n\(truth)\r\n0\r\n\r\n")),
             Lie("a chunk in capitals", .right, chunked("1D\r\n\(truth)\r\n0\r\n\r\n")),
             Lie("a chunk with zeros", .either, chunked("00000000001d\r\n\(truth)\r\n0\r\n\r\n")),
@@ -368,9 +342,7 @@ extension Lie {
             Lie("no last chunk", .error, chunked("1d\r\n\(truth)\r\n")),
             Lie("a trailer", .either, chunked("1d\r\n\(truth)\r\n0\r\nContent-Length: 3\r\n\r\n")),
             Lie("a trailer that is none", .either, chunked("1d\r\n\(truth)\r\n0\r\n\(truth)\r\n\r\n")),
-            Lie(
-                "a long extension", .either,
-                chunked("1d;\(String(repeating: "x", count: 200_000))\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a long extension", .either, chunked("1d;\(long)\r\n\(truth)\r\n0\r\n\r\n")),
         ]
         let body = "1d\r\n\(truth)\r\n0\r\n\r\n"
         lies += ["xchunked", "chunked, chunked", "identity", "chunked, identity", "gzip, chunked", ""].map {
@@ -383,45 +355,44 @@ extension Lie {
     private static let encodings: [Lie] = {
         let plain = Array(truth.utf8)
         let once = Gzip.compress(plain)
+        let twice = Gzip.compress(once)
+        func coded(_ name: String, _ outcome: Outcome, _ coding: String?, _ body: [UInt8]) -> Lie {
+            let field = coding.map { "Content-Encoding: \($0)\r\n" } ?? ""
+            let head = "HTTP/1.1 200 OK\r\n\(close)Content-Length: \(body.count)\r\n\(field)\r\n"
+            return Lie(name, outcome, [[.bytes(Array(head.utf8) + body)]])
+        }
         var lies = [
-            Lie("gzip", .right, packed("Content-Encoding: gzip\r\n", once)),
-            Lie("gzip in capitals", .right, packed("Content-Encoding: GZIP\r\n", once)),
-            Lie("x-gzip", .either, packed("Content-Encoding: x-gzip\r\n", once)),
-            Lie("gzip that is none", .error, packed("Content-Encoding: gzip\r\n", plain)),
-            Lie("gzip of nothing", .error, packed("Content-Encoding: gzip\r\n", [])),
-            Lie("gzip twice, named once", .said(once), packed("Content-Encoding: gzip\r\n", Gzip.compress(once))),
-            Lie("gzip twice, named twice", .either, packed("Content-Encoding: gzip, gzip\r\n", Gzip.compress(once))),
-            Lie(
-                "gzip twice, in two fields", .either,
-                packed("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", Gzip.compress(once))),
-            Lie("gzip named twice, done once", .error, packed("Content-Encoding: gzip, gzip\r\n", once)),
-            Lie("gzip that is not named", .said(once), packed("", once)),
-            Lie("identity", .right, packed("Content-Encoding: identity\r\n", plain)),
-            Lie("an empty name", .either, packed("Content-Encoding: \r\n", plain)),
-            Lie("gzip and something else behind it", .either, packed("Content-Encoding: gzip\r\n", once + plain)),
-            Lie("gzip and a second stream", .said(plain + plain), packed("Content-Encoding: gzip\r\n", once + once)),
-            Lie(
-                "gzip and zeros", .either,
-                packed("Content-Encoding: gzip\r\n", once + [UInt8](repeating: 0, count: 512))),
-            Lie("a bomb", .error, packed("Content-Encoding: gzip\r\n", Gzip.header + Gzip.zeros)),
+            coded("gzip", .right, "gzip", once),
+            coded("gzip in capitals", .right, "GZIP", once),
+            coded("x-gzip", .either, "x-gzip", once),
+            coded("gzip that is none", .error, "gzip", plain),
+            coded("gzip of nothing", .error, "gzip", []),
+            coded("gzip twice, named once", .said(once), "gzip", twice),
+            coded("gzip twice, named twice", .either, "gzip, gzip", twice),
+            coded("gzip twice, in two fields", .either, "gzip\r\nContent-Encoding: gzip", twice),
+            coded("gzip named twice, done once", .error, "gzip, gzip", once),
+            coded("gzip that is not named", .said(once), nil, once),
+            coded("identity", .right, "identity", plain),
+            coded("an empty name", .either, "", plain),
+            coded("gzip and something else behind it", .either, "gzip", once + plain),
+            coded("gzip and a second stream", .said(plain + plain), "gzip", once + once),
+            coded("gzip and zeros", .either, "gzip", once + [UInt8](repeating: 0, count: 512)),
+            coded("a bomb", .error, "gzip", Gzip.header + Gzip.zeros),
         ]
         lies += ["br", "zstd", "deflate", "compress", "gzip;q=1", "gzip br", "\u{1}"].map {
-            Lie("Content-Encoding: \($0.debugDescription)", .error, packed("Content-Encoding: \($0)\r\n", plain))
+            coded("Content-Encoding: \($0.debugDescription)", .error, $0, plain)
         }
         lies += once.indices.map { index in
             var damaged = once
             damaged[index] ^= 0x55
             // The flags, time, level and system of the head say nothing of the content.
-            return Lie(
-                "gzip with byte \(index) damaged", (3...9).contains(index) ? .either : .error,
-                packed("Content-Encoding: gzip\r\n", damaged))
+            return coded("gzip with byte \(index) damaged", (3...9).contains(index) ? .either : .error, "gzip", damaged)
         }
         return lies
     }()
 
     private static let trailing: [Lie] = {
         let forged = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(evil)"
-        let next: [Part] = [.bytes(Array(whole.utf8)), .keepAlive]
         let firsts = [
             ("behind a body", "\(whole)\(forged)"),
             ("behind a body, in pieces", "\(whole)\(forged.prefix(10))"),
@@ -438,97 +409,77 @@ extension Lie {
             ("noise behind a body", "\(whole)\u{0}\u{1}\u{2}"),
         ]
         return firsts.map { name, first in
-            Lie(name, .either, [[.bytes(Array(first.utf8)), .keepAlive], next], asking: .two)
+            Lie(name, .either, [[text(first), .keepAlive], [text(whole), .keepAlive]], asking: .two)
         }
     }()
 
     private static let ranges: [Lie] = {
         let rest = String(truth.dropFirst(10))
-        func part(_ status: String, _ fields: String, _ body: String) -> String {
-            "HTTP/1.1 \(status)\r\n\(close)ETag: \"one\"\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+        func part(_ fields: String, _ body: String? = nil, status: String = "206 Partial Content") -> String {
+            let body = body ?? rest
+            return
+                "HTTP/1.1 \(status)\r\n\(close)ETag: \"one\"\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
         }
         func range(_ value: String) -> String { "Content-Range: \(value)\r\n" }
+        /// A download of which ten bytes are there already.
+        func resumed(_ name: String, _ outcome: Outcome, _ answer: String) -> Lie {
+            Lie(name, outcome, answer, asking: .download(held: 10))
+        }
         let last = length - 1
         let good = range("bytes 10-\(last)/\(length)")
-        let resumed = Asking.download(held: 10)
+        let all = part(range("bytes 0-\(last)/\(length)"), truth)
+        let parts = part("Content-Type: multipart/byteranges; boundary=b\r\n")
         var lies = [
-            Lie(
-                "a part that was not asked for", .error, part("206 Partial Content", good, rest),
-                asking: .download(held: 0)),
-            Lie(
-                "all of it as a part", .either, part("206 Partial Content", range("bytes 0-\(last)/\(length)"), truth),
-                asking: .download(held: 0)),
-            Lie("the right part", .right, part("206 Partial Content", good, rest), asking: resumed),
-            Lie("all of it", .right, part("200 OK", "", truth), asking: resumed),
-            Lie("no range", .error, part("206 Partial Content", "", rest), asking: resumed),
-            Lie(
-                "parts in one body", .error,
-                part("206 Partial Content", "Content-Type: multipart/byteranges; boundary=b\r\n", rest), asking: resumed
-            ),
-            Lie(
-                "another state, with the right bytes", .right,
-                part("206 Partial Content", good, rest).replacing("one", with: "two"),
-                asking: resumed),
-            Lie(
-                "no such range", .error, part("416 Range Not Satisfiable", range("bytes */\(length)"), ""),
-                asking: resumed),
-            Lie(
-                "a part of a part", .error, part("206 Partial Content", good, String(rest.dropLast())), asking: resumed),
-            Lie(
-                "a compressed part", .either, part("206 Partial Content", good + "Content-Encoding: gzip\r\n", rest),
-                asking: resumed),
+            Lie("a part that was not asked for", .error, part(good), asking: .download(held: 0)),
+            Lie("all of it as a part", .either, all, asking: .download(held: 0)),
+            resumed("the right part", .right, part(good)),
+            resumed("all of it", .right, part("", truth, status: "200 OK")),
+            resumed("no range", .error, part("")),
+            resumed("parts in one body", .error, parts),
+            resumed("another state, with the right bytes", .right, part(good).replacing("one", with: "two")),
+            resumed("no such range", .error, part(range("bytes */\(length)"), "", status: "416 Range Not Satisfiable")),
+            resumed("a part of a part", .error, part(good, String(rest.dropLast()))),
+            resumed("a compressed part", .either, part(good + "Content-Encoding: gzip\r\n")),
+            resumed("a part of unknown length", .either, part(range("bytes 10-\(last)/*"))),
         ]
         let wrong = [
             "bytes 0-\(last)/\(length)", "bytes 9-\(last)/\(length)", "bytes 11-\(last)/\(length)",
             "bytes 10-\(last - 1)/\(length)", "bytes 10-\(last + 1)/\(length)", "bytes 10-\(last)/\(length + 1)",
             "bytes 10-\(last)/\(length - 1)", "bytes 10-9/\(length)", "bytes \(last)-10/\(length)",
-            "bytes 10-/\(length)",
-            "bytes -\(last)/\(length)", "bytes */\(length)", "bytes 10-\(last)", "10-\(last)/\(length)",
-            "pages 10-\(last)/\(length)", "bytes=10-\(last)/\(length)", "bytes 10-\(last)/-1",
+            "bytes 10-/\(length)", "bytes -\(last)/\(length)", "bytes */\(length)", "bytes 10-\(last)",
+            "10-\(last)/\(length)", "pages 10-\(last)/\(length)", "bytes=10-\(last)/\(length)", "bytes 10-\(last)/-1",
             "bytes 10-\(last)/18446744073709551616", "bytes 18446744073709551626-\(last)/\(length)", "bytes", "",
         ]
-        lies += wrong.map {
-            Lie(
-                "a part with the range \($0.debugDescription)", .error, part("206 Partial Content", range($0), rest),
-                asking: resumed)
-        }
-        lies.append(
-            Lie(
-                "a part of unknown length", .either, part("206 Partial Content", range("bytes 10-\(last)/*"), rest),
-                asking: resumed))
+        lies += wrong.map { resumed("a part with the range \($0.debugDescription)", .error, part(range($0))) }
         return lies
     }()
 
     private static let changes: [Lie] = {
         let old = Array("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(evil)".utf8)
-        let new: [Part] = [.bytes(Array(whole.utf8))]
         var lies = (0..<old.count).map { count in
-            Lie("another document, cut after \(count) bytes", .right, [[.bytes(Array(old[..<count]))], new], tries: 2)
+            Lie(
+                "another document, cut after \(count) bytes", .right,
+                [[.bytes(Array(old[..<count]))], [text(whole)]], tries: 2)
         }
-        func file(_ etag: String, _ body: String, from start: Int = 0, fields: String = "") -> [Part] {
+        func file(_ etag: String, _ body: String, from start: Int = 0, fields: String = "") -> Part {
             let status = start == 0 ? "200 OK" : "206 Partial Content"
             let range = start == 0 ? "" : "Content-Range: bytes \(start)-\(length - 1)/\(length)\r\n"
-            let head =
-                "HTTP/1.1 \(status)\r\nETag: \(etag)\r\nContent-Length: \(length - start)\r\n\(range)\(fields)\r\n"
-            return [.bytes(Array("\(head)\(body)".utf8))]
+            let sizes = "Content-Length: \(length - start)\r\n\(range)"
+            return text("HTTP/1.1 \(status)\r\nETag: \"\(etag)\"\r\n\(sizes)\(fields)\r\n\(body)")
         }
-        let cut = file("\"one\"", String(evil.prefix(10)))
-        let fresh = Asking.download(held: 0)
+        /// What comes at the next try of a download that broke off.
+        func next(_ name: String, _ outcome: Outcome, _ answer: Part) -> Lie {
+            let cut = file("one", String(evil.prefix(10)))
+            return Lie(name, outcome, [[cut], [answer]], asking: .download(held: 0), tries: 2)
+        }
         lies += [
-            Lie("another file, sent whole", .right, [cut, file("\"two\"", truth)], asking: fresh, tries: 2),
-            Lie(
-                "another file, of which a part is sent", .error,
-                [cut, file("\"two\"", String(truth.dropFirst(10)), from: 10)], asking: fresh, tries: 2),
-            Lie(
-                "another file, of which other parts are sent", .error,
-                [cut, file("\"one\"", String(truth.dropFirst(5)), from: 5)], asking: fresh, tries: 2),
+            next("another file, sent whole", .right, file("two", truth)),
+            next("another file, of which a part is sent", .error, file("two", String(truth.dropFirst(10)), from: 10)),
+            next(
+                "another file, of which other parts are sent", .error, file("one", String(truth.dropFirst(5)), from: 5)),
             // What is too much would else be the beginning of the answer to another lie, if the connection was kept.
-            Lie(
-                "another length at the next try", .either, [cut, file("\"two\"", truth + truth, fields: close)],
-                asking: fresh, tries: 2),
-            Lie(
-                "an error at the next try", .error, [cut, [.bytes(Array("HTTP/1.1 404 No\r\n\r\n".utf8))]],
-                asking: fresh, tries: 2),
+            next("another length at the next try", .either, file("two", truth + truth, fields: close)),
+            next("an error at the next try", .error, text("HTTP/1.1 404 No\r\n\r\n")),
         ]
         return lies
     }()
@@ -548,12 +499,11 @@ extension Lie {
         }
         let fields = [
             "No colon", ": no name", "Spaced : yes", " Folded", "X: \u{0}", "X: a\rb", "X\u{0}: y", "\u{E9}: y",
-            "X: \u{E9}",
-            "X:", "X", "X: \(String(repeating: "x", count: 200_000))", "Content-Encoding", "Location: /elsewhere",
-            "Connection: Upgrade\r\nUpgrade: h2c", "Set-Cookie: a=b", "Retry-After: -1",
-            "Retry-After: 99999999999999999999",
-            "Backoff: -1", "Backoff: 99999999999999999999", "Backoff: NaN", "Alert: {", "Date: never",
-            "Strict-Transport-Security: max-age=99999999", "Alt-Svc: h2=\"host.invalid:443\"",
+            "X: \u{E9}", "X:", "X", "X: \(String(repeating: "x", count: 200_000))", "Content-Encoding",
+            "Location: /elsewhere", "Connection: Upgrade\r\nUpgrade: h2c", "Set-Cookie: a=b", "Retry-After: -1",
+            "Retry-After: 99999999999999999999", "Backoff: -1", "Backoff: 99999999999999999999", "Backoff: NaN",
+            "Alert: {", "Date: never", "Strict-Transport-Security: max-age=99999999",
+            "Alt-Svc: h2=\"host.invalid:443\"",
         ]
         lies += fields.map {
             Lie(

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// A TCP listener on 127.0.0.1, at a port that the system chooses, with a thread for each connection. It listens until
 /// the process ends.
 package struct LoopbackListener: Sendable {
@@ -58,6 +50,18 @@ private let streamSocket = Int32(SOCK_STREAM.rawValue)
 private let streamSocket = SOCK_STREAM
 #endif
 
+// Where ``Connection`` has methods with the names of these calls.
+private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+    let flags: Int32 = 0
+    #else
+    let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    return unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
+}
+
 /// The connection is gone, or could not be had.
 struct ConnectionError: Error {
     let call: String
@@ -106,15 +110,7 @@ package final class Connection {
         #endif
     }
 
-    func close() {
-        #if canImport(Darwin)
-        _ = Darwin.close(descriptor)
-        #elseif canImport(Glibc)
-        _ = Glibc.close(descriptor)
-        #elseif canImport(Musl)
-        _ = Musl.close(descriptor)
-        #endif
-    }
+    func close() { closeDescriptor(descriptor) }
 
     /// Closes the connection so that the client's system is told of an error, once ``close()`` is called.
     package func reset() {
@@ -161,22 +157,9 @@ package final class Connection {
     package func hang() { while !receive().isEmpty {} }
 
     package func send(_ bytes: [UInt8]) throws {
-        #if canImport(Darwin)
-        let flags: Int32 = 0
-        #else
-        let flags = Int32(MSG_NOSIGNAL)
-        #endif
         var sent = 0
         while sent < bytes.count {
-            let step = unsafe bytes[sent...].withUnsafeBytes { rest in
-                #if canImport(Darwin)
-                unsafe Darwin.send(descriptor, rest.baseAddress, rest.count, flags)
-                #elseif canImport(Glibc)
-                unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, flags)
-                #elseif canImport(Musl)
-                unsafe Musl.send(descriptor, rest.baseAddress, rest.count, flags)
-                #endif
-            }
+            let step = unsafe bytes[sent...].withUnsafeBytes { unsafe sendBytes(descriptor, $0) }
             if step < 0 && errno == EINTR { continue }
             guard step > 0 else { throw ConnectionError("send") }
             sent += step

@@ -15,35 +15,13 @@ class Message:
         return json.loads(self.body)
 
 
-class Endpoint:
-    """Runs as long as a `with` block does. `answers` is consumed from its start; then `status` is the answer.
-
-    `body` and `headers` are what every answer has. `on_message(message)` is called before the answer, on the server's thread.
-    """
-
-    def __init__(self, status=204, answers=(), on_message=lambda message: None):
-        self.status, self.answers, self.on_message = status, list(answers), on_message
-        self.body, self.headers = b"", {}
-        self.messages = []
+class Loopback:
+    """A server that runs as long as a `with` block does. Its method `answer` answers each request, on the server's thread."""
 
     def __enter__(self):
-        endpoint = self
-
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                message = Message(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-                endpoint.messages.append(message)
-                endpoint.on_message(message)
-                status = endpoint.answers.pop(0) if endpoint.answers else endpoint.status
-                self.send_response(status)
-                for name, value in endpoint.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(endpoint.body)))
-                self.end_headers()
-                self.wfile.write(endpoint.body)
+            do_GET = do_POST = lambda handler: self.answer(handler)
 
             def log_message(self, *_):
                 pass
@@ -58,6 +36,29 @@ class Endpoint:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+class Endpoint(Loopback):
+    """`answers` is consumed from its start; then `status` is the answer.
+
+    `body` and `headers` are what every answer has. `on_message(message)` is called before the answer, on the server's thread.
+    """
+
+    def __init__(self, status=204, answers=(), on_message=lambda message: None):
+        self.status, self.answers, self.on_message = status, list(answers), on_message
+        self.body, self.headers = b"", {}
+        self.messages = []
+
+    def answer(self, handler):
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        message = Message(handler.path, {name.lower(): value for name, value in handler.headers.items()}, body)
+        self.messages.append(message)
+        self.on_message(message)
+        handler.send_response(self.answers.pop(0) if self.answers else self.status)
+        for name, value in {**self.headers, "Content-Length": str(len(self.body))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(self.body)
 
     def take(self):
         """The messages so far, and forgets them."""

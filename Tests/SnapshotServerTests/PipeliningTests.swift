@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Who has sent many requests ahead gives way after a few answers`() throws {
+    @Test func pipelinedRequestsYieldToOtherConnections() throws {
         let bench = Bench()
         let greedy = try (0..<20).map { _ in try bench.connection() }
         for connection in greedy { try bench.ask(connection.channel, 100) }
@@ -71,7 +71,7 @@ import Testing
         for connection in greedy { #expect(connection.answering.answered == (0..<100).map { "/\($0)" }) }
     }
 
-    @Test func `A client that waits for each answer never pauses`() throws {
+    @Test func unpipelinedRequestsNeverPause() throws {
         let bench = Bench()
         let (channel, answering) = try bench.connection()
         for count in 1...100 {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `Who is gone during its pause costs the others nothing`() throws {
+    @Test func closedConnectionEndsItsPause() throws {
         let bench = Bench()
         let (gone, unanswered) = try bench.connection()
         let (stays, answering) = try bench.connection()

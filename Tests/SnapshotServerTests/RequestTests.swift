@@ -18,11 +18,11 @@ import Testing
         ("bytes=-99999999999999999999", .part(0..<10)), ("bytes=\u{661}-", .whole),
         ("bytes=" + String(repeating: "0", count: 200) + "-1", .whole),
     ])
-    func `A range is one part, all or nothing`(header: String, expected: ByteRange) {
+    func rangeHeaderIsParsed(header: String, expected: ByteRange) {
         #expect(ByteRange(header, size: 10) == expected)
     }
 
-    @Test func `An empty file has no part`() {
+    @Test func rangeOfEmptyFileIsUnsatisfiable() {
         #expect(ByteRange("bytes=0-", size: 0) == .unsatisfiable)
         #expect(ByteRange("bytes=-1", size: 0) == .unsatisfiable)
     }
@@ -46,7 +46,7 @@ import Testing
         ("/v1/?a=b", "/v1/?a=b"), ("http://x/v1/", "/v1/"), ("HTTPS://evil.example:99/a?b=http://x/", "/a?b=http://x/"),
         ("http://x?a=/b", "/?a=/b"), ("/a%20b", "/a%20b"), ("//etc/passwd", "//etc/passwd"),
     ])
-    func `A target comes down to a path and a query`(uri: String, target: String) {
+    func requestTargetIsNormalized(uri: String, target: String) {
         #expect(outcome(head(uri)) == target)
     }
 
@@ -54,7 +54,7 @@ import Testing
         "", "v1/", "*", "/v1/#x", "/a b", "/%zz", "/%2", "/%", "/a%00b", "/a%0d%0ab", "/%7f", "/%+1", "/\u{e9}",
         "ftp://x/", "x:80", "http:///v1/", "http://u@x/",
     ])
-    func `A target that two readers could take differently is refused`(uri: String) {
+    func ambiguousRequestTargetIsRefused(uri: String) {
         #expect(outcome(head(uri)) == "400 malformed")
     }
 
@@ -68,11 +68,11 @@ import Testing
         ([("Host", "y")], "400 malformed"), ([("Content-Length", "5")], "/v1/"),
         ([("transfer-encoding", "Chunked")], "/v1/"), ([("Expect", "100-continue")], "/v1/"),
     ])
-    func `The length of a body has one reading`(headers: [(String, String)], expected: String) {
+    func ambiguousBodyLengthIsRefused(headers: [(String, String)], expected: String) {
         #expect(outcome(head("/v1/", [("Host", "x")] + headers)) == expected)
     }
 
-    @Test func `HTTP 1.0 needs no host and has no chunks`() {
+    @Test func http10NeedsNoHostAndHasNoChunks() {
         #expect(outcome(head("/v1/", [], minor: 0)) == "/v1/")
         #expect(outcome(head("/v1/", [], minor: 1)) == "400 malformed")
         #expect(outcome(head("/v1/", [("Transfer-Encoding", "chunked")], minor: 0)) == "400 ambiguous-length")
@@ -80,11 +80,11 @@ import Testing
     }
 
     @Test(arguments: ["x/../y", "x y", "\u{e9}", "x\"><script>", "u@x", "x?y", "x#y"])
-    func `A host is a host`(host: String) {
+    func invalidHostHeaderIsRefused(host: String) {
         #expect(outcome(head("/v1/", [("Host", host)])) == "400 malformed")
     }
 
-    @Test func `An upgrade and a tunnel end the connection`() {
+    @Test func upgradeAndConnectEndParsing() {
         #expect(head("/", [("Host", "x"), ("Upgrade", "h2c")]).endsParsing)
         #expect(head(method: .CONNECT).endsParsing)
         #expect(!head().endsParsing)
@@ -95,7 +95,7 @@ import Testing
         ("gzip; q=0", false), ("gzip;q=0.000", false), ("*;q=0", false), ("br", false), ("", false),
         ("*, gzip;q=0", false), ("*;q=0, gzip", true), ("gzipped", false),
     ])
-    func `Gzip is taken where it is named`(value: String, expected: Bool) {
+    func acceptEncodingGzip(value: String, expected: Bool) {
         #expect(([.acceptEncoding: value] as HTTPFields).acceptsGzip == expected)
     }
 
@@ -103,7 +103,7 @@ import Testing
         ("dcz", true), ("gzip, dcz", true), ("dcz;q=0.5", true), (" DCZ ; q=1 ", true), ("dcz;q=0", false),
         ("gzip, dcz; q=0.0", false), ("*", false), ("x-dcz", false), ("", false),
     ])
-    func `A delta is accepted by its name and its weight`(value: String, expected: Bool) throws {
+    func acceptEncodingDelta(value: String, expected: Bool) throws {
         let name = try #require(HTTPField.Name("Available-Dictionary"))
         let digest = ":\(String(repeating: "A", count: 43))=:"
         #expect((([.acceptEncoding: value, name: digest] as HTTPFields).dictionary != nil) == expected)
@@ -114,7 +114,7 @@ import Testing
         ("*/*", false), ("text/*", false), ("application/json", false), ("text/html;q=0, */*", false),
         ("text/htmlish", false),
     ])
-    func `A browser is who names HTML`(value: String, expected: Bool) {
+    func acceptHTMLMeansBrowser(value: String, expected: Bool) {
         #expect(([.accept: value] as HTTPFields).accepts("text/html") == expected)
     }
 
@@ -128,7 +128,7 @@ import Testing
             ([.ifModifiedSince: "Sun, 06 Nov 1994 08:49:36 GMT"], false), ([.ifModifiedSince: "yesterday"], false),
             ([.ifNoneMatch: "\"b\"", .ifModifiedSince: "Sun, 06 Nov 1994 08:49:37 GMT"], false), ([:], false),
         ] as [(HTTPFields, Bool)])
-    func `What the client has is not sent again`(headers: HTTPFields, expected: Bool) {
+    func conditionalRequestIsNotModified(headers: HTTPFields, expected: Bool) {
         #expect(headers.isNotModified(tag: "\"a\"", lastModified: time) == expected)
     }
 
@@ -137,7 +137,7 @@ import Testing
             ([:], true), ([.ifRange: "\"a\""], true), ([.ifRange: "\"b\""], false), ([.ifRange: "W/\"a\""], false),
             ([.ifRange: "Sun, 06 Nov 1994 08:49:37 GMT"], true), ([.ifRange: "Sun, 06 Nov 1994 08:49:38 GMT"], false),
         ] as [(HTTPFields, Bool)])
-    func `A part is sent of the same file only`(headers: HTTPFields, expected: Bool) {
+    func ifRangeMustMatchTheFile(headers: HTTPFields, expected: Bool) {
         #expect(headers.allowsRange(tag: "\"a\"", lastModified: time) == expected)
     }
 
@@ -145,13 +145,13 @@ import Testing
         ("/a?b=c", "/a", "b=c"), ("/a", "/a", nil), ("/a?", "/a", ""), ("/a?b?c", "/a", "b?c"),
         ("/a%3fb", "/a%3fb", nil),
     ])
-    func `A target ends its path at the first question mark`(text: String, path: String, query: String?) {
+    func requestPathEndsAtQuestionMark(text: String, path: String, query: String?) {
         let target = RequestTarget(text)
         #expect(String(target.path) == path)
         #expect(target.query.map(String.init) == query)
     }
 
-    @Test func `An IPv6 network is one client, and an IPv4 address has one form`() throws {
+    @Test func clientNetworkOfAddress() throws {
         func network(_ address: String) throws -> UInt64 {
             ConnectionTable.network(try SocketAddress(ipAddress: address, port: 1))
         }

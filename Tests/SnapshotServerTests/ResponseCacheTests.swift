@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(100, false), (1 << 20, true)])
-    func `What is compressed counts, even if it is too large to be kept`(keptBytes: Int, isKept: Bool) throws {
+    func unkeptCompressedResponseCounts(keptBytes: Int, isKept: Bool) throws {
         var limits = ServerLimits()
         (limits.keptBodyBytes, limits.keptBytes) = (64, keptBytes)
         let cache = ResponseCache(limits)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct UntakenBytesTests {
     private let untaken = UntakenBytes(limit: 1 << 20)
 
-    @Test func `Bytes count until they are released`() {
+    @Test func untakenBytesCountUntilReleased() {
         var part = untaken.add(600 << 10, for: 1)
         #expect(part != nil)
         #expect(untaken.total == 600 << 10)
@@ -15,7 +15,7 @@ import Testing
         #expect(untaken.add(600 << 10, for: 2) != nil)
     }
 
-    @Test func `One network holds as many as nobody holds, and the next one gets its share`() {
+    @Test func untakenBytesAreSharedBetweenNetworks() {
         var held: [UntakenBytes.Part] = []
         for network in 1...3 as ClosedRange<UInt64> {
             while let part = untaken.add(64 << 10, for: network) { held.append(part) }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `A few bytes are never too many and do not count`() {
+    @Test func fewUntakenBytesDoNotCount() {
         let all = untaken.add(1 << 20, for: 1)
         #expect(all != nil)
         #expect(untaken.add(UntakenBytes.uncounted + 1, for: 2) == nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(untaken.total == 1 << 20)
     }
 
-    @Test func `More than the limit is allowed if there is nothing else`() {
+    @Test func oneHugeAnswerMayExceedTheLimit() {
         let huge = untaken.add(.max, for: 1)
         #expect(huge != nil)
         #expect(untaken.add(UntakenBytes.uncounted + 1, for: 2) == nil)

@@ -44,8 +44,12 @@ import Testing
         }
 
         func events(_ channel: EmbeddedChannel) throws -> [UpdateEvent] {
+            try Self.events(in: written(channel))
+        }
+
+        static func events(in text: String) throws -> [UpdateEvent] {
             var reader = EventStreamReader()
-            reader.feed(Array(try written(channel).utf8))
+            reader.feed(Array(text.utf8))
             var events: [UpdateEvent] = []
             while let event = try reader.next() { if let update = try UpdateEvent(event) { events.append(update) } }
             return events
@@ -63,7 +67,7 @@ import Testing
             collections: names.isEmpty ? nil : try names.map { try CollectionID($0) })
     }
 
-    @Test func `A newcomer is told the present timestamp, then each change once`() throws {
+    @Test func updateStreamStartsWithTimestampThenChanges() throws {
         let bench = Bench()
         let early = try bench.stream()
         let opening = try bench.written(early)
@@ -77,7 +81,7 @@ import Testing
         for stream in [early, late] { #expect(try bench.events(stream) == [update(2, "main/b", "main/c")]) }
     }
 
-    @Test func `For HTTP 1_1 an event is one chunk, and the end is said`() throws {
+    @Test func updateEventIsOneChunk() throws {
         let bench = Bench()
         let stream = try bench.stream(isChunked: true)
         let opening = try bench.written(stream)
@@ -92,7 +96,7 @@ import Testing
         text.hasPrefix("retry: ") && text.hasSuffix("\n") ? Int(text.dropFirst(7).dropLast()) : nil
     }
 
-    @Test func `After a crash browsers come back at another time each`() throws {
+    @Test func updateStreamRetryTimesAreSpread() throws {
         let bench = Bench()
         let times = try (0..<400).map { _ in try retry(bench.written(bench.stream())) ?? 0 }
         #expect(times.allSatisfy { (3000...8000).contains($0) })
@@ -100,7 +104,7 @@ import Testing
         #expect(Dictionary(grouping: times) { $0 / 500 }.allSatisfy { $0.value.count < 80 })
     }
 
-    @Test func `A client that takes nothing is owed only the newest timestamp`() throws {
+    @Test func slowUpdateClientGetsNewestTimestamp() throws {
         let bench = Bench()
         try bench.announce(1)
         let slow = try bench.stream()
@@ -123,7 +127,7 @@ import Testing
         #expect(try bench.events(slow) == [update(6, "main/b")])
     }
 
-    @Test func `Heartbeats come on time, and not to a client that takes nothing`() throws {
+    @Test func updateHeartbeatsSkipSlowClients() throws {
         let bench = Bench { $0.updateHeartbeatSeconds = 15 }
         let stream = try bench.stream()
         _ = try bench.written(stream)
@@ -138,7 +142,7 @@ import Testing
         #expect(try bench.written(stream) == "")
     }
 
-    @Test func `Many connections are told in batches, and all of them the newest`() throws {
+    @Test func manyUpdateStreamsGetTheNewest() throws {
         let bench = Bench()
         try bench.announce(1)
         let streams = try (0..<1000).map { _ in try bench.stream() }
@@ -157,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `There are places for so many of one address and in all`() throws {
+    @Test func updateStreamsAreLimitedPerAddressAndInAll() throws {
         let bench = Bench { ($0.updateStreams, $0.updateStreamsPerAddress) = (5, 3) }
         let places = (0..<4).map { _ in bench.hub.enter(network: 1) }
         #expect(places.map { $0 != nil } == [true, true, true, false])
@@ -177,7 +181,7 @@ import Testing
         #expect(!refused.isActive)
     }
 
-    @Test func `A stream that ends gives its place back, once`() throws {
+    @Test func endedUpdateStreamFreesItsPlaceOnce() throws {
         let bench = Bench { $0.updateStreams = 1 }
         let first = try bench.stream()
         first.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -188,7 +192,7 @@ import Testing
         bench.hub.leave(place)
     }
 
-    @Test func `At the end of the server each client is told another time to come back`() throws {
+    @Test func shutdownSpreadsUpdateClientReturns() throws {
         let bench = Bench { $0.updateReturnsPerSecond = 4 }
         let streams = try (0..<400).map { _ in try bench.stream() }
         var times: [Int] = []
@@ -196,7 +200,7 @@ import Testing
             _ = try bench.written(stream)
             stream.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             let text = try bench.written(stream)
-            guard case .pause(.retryAfter(let seconds))? = try pause(text) else {
+            guard case .pause(.retryAfter(let seconds))? = try Bench.events(in: text).first else {
                 Issue.record("expected a pause, found \(text)")
                 return
             }
@@ -211,18 +215,12 @@ import Testing
         #expect(streams.allSatisfy { !$0.isActive })
     }
 
-    private func pause(_ text: String) throws -> UpdateEvent? {
-        var reader = EventStreamReader()
-        reader.feed(Array(text.utf8))
-        return try reader.next().flatMap { try UpdateEvent($0) }
-    }
-
     @Test(arguments: [(0, 5), (1000, 5), (1001, 5), (10_000, 50), (12_288, 61), (1_000_000, 600)])
-    func `The time over which clients come back grows with their number`(connections: Int, seconds: Int) {
+    func updateReturnTimeGrowsWithConnections(connections: Int, seconds: Int) {
         #expect(ServerLimits().updateReturnSeconds(connections: connections) == seconds)
     }
 
-    @Test func `Where very many collections have changed, none is named`() throws {
+    @Test func manyChangedCollectionsAreNotNamed() throws {
         let ids = try (0..<300).map { try CollectionID("main/c\($0)") }
         let announcement = Announcement(number: 2, timestamp: Timestamp(milliseconds: 7), changed: ids)
         #expect(announcement.change.plain == announcement.present.plain)

@@ -24,7 +24,7 @@ struct AttachmentSelectorTests {
         return (wanted.map(\.record), omitted.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    @Test func takesOneOfEachHash() throws {
+    @Test func oneAttachmentOfEachHashIsPacked() throws {
         let all = try select(AttachmentRule())
         #expect(all.taken == ["a", "b", "c"] && all.omitted.isEmpty)
         let none = try select(AttachmentRule(.none))
@@ -38,7 +38,7 @@ struct AttachmentSelectorTests {
         #expect(large.taken == ["b", "c"] && large.omitted == [.filter])
     }
 
-    @Test func boundsSizes() throws {
+    @Test func attachmentSizesAreLimited() throws {
         let small = try select(AttachmentRule(maxSize: 200))
         #expect(small.taken == ["a", "b"] && small.omitted == [.maxSize])
         let total = try select(AttachmentRule(maxTotal: 400))

@@ -32,7 +32,7 @@ struct ConfigurationEditorTests {
         try ConfigurationReader.read(editor.text, file: "dumps.yaml")
     }
 
-    @Test func startsAFile() throws {
+    @Test func editorStartsAFile() throws {
         var editor = try editor(nil)
         #expect(try editor.add(try CollectionID("main/b"), attachments: "none"))
         #expect(try editor.add(try CollectionID("main/a"), attachments: nil))
@@ -43,7 +43,7 @@ struct ConfigurationEditorTests {
         #expect(editor.text.hasSuffix("  main/a:\n  main/b:\n    attachments: none\n"))
     }
 
-    @Test func addsInOrderAndKeepsComments() throws {
+    @Test func editorAddsInOrderAndKeepsComments() throws {
         var editor = try editor(text)
         #expect(try editor.add(try CollectionID("main/search"), attachments: nil))
         #expect(editor.text == text.replacing("  main/zones:\n", with: "  main/search:\n  main/zones:\n"))
@@ -55,7 +55,7 @@ struct ConfigurationEditorTests {
     @Test(arguments: [
         "", "  main/b:\n  main/f: # last\n\n", "  main/f:\n    attachments: none\n  main/b:\n# The end.\n",
     ])
-    func addsManyAsOneAfterAnother(_ block: String) throws {
+    func editorAddsManyAsOneAfterAnother(_ block: String) throws {
         let ids = try ["main/g", "main/c", "main/b", "main/a", "main/c", "other/a"].map { try CollectionID($0) }
         var one = try editor("version: 1\ncollections:\n\(block)")
         var all = one
@@ -66,7 +66,7 @@ struct ConfigurationEditorTests {
         #expect(all.text == one.text)
     }
 
-    @Test func removesAndKeepsComments() throws {
+    @Test func editorRemovesAndKeepsComments() throws {
         var editor = try editor(text)
         #expect(try editor.remove(try CollectionID("main/markets")))
         #expect(
@@ -80,7 +80,7 @@ struct ConfigurationEditorTests {
         #expect(try read(editor).collections.count == 1)
     }
 
-    @Test func setsTheServer() throws {
+    @Test func editorSetsTheServer() throws {
         var editor = try editor(text)
         try editor.setServer("https://example.org/v1")
         #expect(
@@ -92,7 +92,7 @@ struct ConfigurationEditorTests {
         #expect(try read(bare).server == "stage")
     }
 
-    @Test(arguments: [true, false]) func addsARoot(hasTrust: Bool) throws {
+    @Test(arguments: [true, false]) func editorAddsARoot(hasTrust: Bool) throws {
         let root = try #require(SHA256Digest(hex: String(repeating: "b", count: 64)))
         var editor = try editor(hasTrust ? text : "version: 1\n# here\ncollections:\n  main/a:\n")
         try editor.addRoot(root)
@@ -110,13 +110,6 @@ struct ConfigurationEditorTests {
         #expect(editor.text == text)
     }
 
-    @Test func keepsAByteOrderMark() throws {
-        var editor = try ConfigurationEditor("\u{FEFF}version: 1\ncollections:\n  main/b:\n", file: "dumps.yaml")
-        #expect(try editor.add(CollectionID("main/a"), attachments: nil))
-        #expect(try editor.add(CollectionID("main/c"), attachments: nil))
-        #expect(editor.text == "\u{FEFF}version: 1\ncollections:\n  main/a:\n  main/b:\n  main/c:\n")
-    }
-
     @Test func namesDifferingInCaseAreRefused() throws {
         var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/markets:\n", file: "dumps.yaml")
         let error = #expect(throws: Failure.self) {
@@ -126,7 +119,7 @@ struct ConfigurationEditorTests {
         #expect(try editor.add(CollectionID("main/search"), attachments: nil))
     }
 
-    @Test func keepsWindowsLineEnds() throws {
+    @Test func editorKeepsWindowsLineEnds() throws {
         var editor = try editor("version: 1\r\ncollections:\r\n  main/a:\r\n")
         #expect(try editor.add(try CollectionID("main/b"), attachments: nil))
         #expect(try read(editor).collections.count == 2)
@@ -138,7 +131,7 @@ struct ConfigurationEditorTests {
 
     /// libyaml ends a line at each of these, and no line has to have an end.
     @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"], ["", "\u{FEFF}"])
-    func editsBetweenAnyLineEnds(_ end: String, mark: String) throws {
+    func editorKeepsLineEndsAndByteOrderMark(_ end: String, mark: String) throws {
         let lines = ["# a\u{2028}# b", "version: 1", "server: prod # é", "collections:", "  main/x:", "    pin: 7"]
         let new = end.unicodeScalars.allSatisfy { $0.isASCII } ? end : "\n"
         for last in ["", end] {
@@ -152,9 +145,7 @@ struct ConfigurationEditorTests {
             #expect(try other.removePin(of: CollectionID("main/x"))?.at == Timestamp(milliseconds: 7))
             #expect(
                 other.text.utf8.elementsEqual(
-                    (mark
-                        + lines.dropLast().joined(separator: end)
-                        .replacing("prod", with: "stage") + end).utf8))
+                    (mark + lines.dropLast().joined(separator: end).replacing("prod", with: "stage") + end).utf8))
             #expect(try other.remove(CollectionID("main/x")))
             #expect(try read(other).collections.isEmpty)
         }
@@ -167,10 +158,9 @@ struct ConfigurationEditorTests {
         let pieces = [
             "version: 1", "server: prod", "server: 'http://é.example/v1'  # x", "trust:", "  roots:",
             "  - \"\(String(repeating: "a", count: 64))\"", "collections:", "  main/a:",
-            "  main/a: {attachments: none}",
-            "  main/b:   # \u{301}é", "    attachments: none", "    pin: 3", "    pin:", "      at: 4", "# e\u{301}",
-            "",
-            "  ", "\t", "  # \u{1F600}", "'main/c':", "  \"main/x\": ~", "---", "...", "\u{FEFF}", "%",
+            "  main/a: {attachments: none}", "  main/b:   # \u{301}é", "    attachments: none", "    pin: 3",
+            "    pin:", "      at: 4", "# e\u{301}", "", "  ", "\t", "  # \u{1F600}", "'main/c':", "  \"main/x\": ~",
+            "---", "...", "\u{FEFF}", "%",
         ]
         let (root, id) = (SHA256Digest(hashing: Bytes()), try CollectionID("main/a"))
         let edits: [(inout ConfigurationEditor) throws -> Void] = [

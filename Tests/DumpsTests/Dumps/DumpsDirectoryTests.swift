@@ -5,6 +5,10 @@ import SnapshotBundle
 import Testing
 
 struct DumpsDirectoryTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
     /// A hyphen may be part of an id: the names of work files must not depend on where it is.
     @Test func workFilesAreUniquePerCollection() throws {
         let directory = DumpsDirectory("dumps")
@@ -17,10 +21,7 @@ struct DumpsDirectoryTests {
     /// What a pull request can carry.
     @Test(arguments: ["", "/staging"])
     func workDirectoryLinkIsRefused(place: String) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let precious = folder.appending(path: "precious").path
-        let dumps = folder.appending(path: "dumps").path
+        let (precious, dumps) = ("\(folder.path)/precious", "\(folder.path)/dumps")
         try FileManager.default.createDirectory(atPath: "\(precious)/in", withIntermediateDirectories: true)
         let parent = place.isEmpty ? dumps : "\(dumps)/.rsdump"
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
@@ -33,9 +34,7 @@ struct DumpsDirectoryTests {
 
     /// Each reads dumps.yaml, changes it, and writes it as a whole.
     @Test func concurrentConfigurationEditsAreAllKept() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let directory = DumpsDirectory(folder.appending(path: "dumps").path)
+        let directory = DumpsDirectory("\(folder.path)/dumps")
         let ids = try (0..<24).map { try CollectionID("main/c\($0)") }
         let (first, last) = (ids[..<12], ids[12...])
         // On a busy machine, the others may take longer than an edit waits.
@@ -65,9 +64,7 @@ struct DumpsDirectoryTests {
     }
 
     @Test func lockedDumpsDirectoryIsBusy() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let directory = DumpsDirectory(folder.path)
+        let directory = DumpsDirectory("\(folder.path)/dumps")
         await #expect(throws: Failure.notNamed([], directory.configurationPath, known: [])) {
             try await directory.removeCollections([])
         }

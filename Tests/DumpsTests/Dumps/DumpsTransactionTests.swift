@@ -42,6 +42,12 @@ final class DumpsTransactionTests {
             settings: DumpsConfiguration.Collection(id: id, attachments: AttachmentRule()), server: "test")
     }
 
+    /// What a killed commit leaves behind.
+    private func leave(_ log: RedoLog) throws {
+        try directory.prepareWork()
+        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+    }
+
     private func files() throws -> [String: Data] {
         var files: [String: Data] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
@@ -50,7 +56,7 @@ final class DumpsTransactionTests {
         return files
     }
 
-    @Test func allOrNothing() async throws {
+    @Test func commitIsAllOrNothing() async throws {
         try await commit(1, in: directory, text: "version: 1\nserver: dev\ncollections:\n")
         let before = try files()
         #expect(Set(before.keys) == ["dumps.yaml", "dumps.lock.json", "main/a.zip", "main/b.zip"])
@@ -80,7 +86,7 @@ final class DumpsTransactionTests {
     }
 
     /// A commit that replaces `a` and removes `b`, killed after each of its steps.
-    @Test(arguments: 0...5) func killed(after step: Int) async throws {
+    @Test(arguments: 0...5) func killedCommitIsCompleted(after step: Int) async throws {
         let old = try await commit(1, in: directory)
         let whole = DumpsDirectory("\(folder.path)/whole")
         try await commit(1, in: whole)
@@ -161,8 +167,7 @@ final class DumpsTransactionTests {
         let stale = RedoLog(
             replaces: SHA256Digest(hashing: Bytes(utf8: "another lock file")), staged: [first], removed: [second],
             lock: LockFile())
-        try directory.prepareWork()
-        try FileStore.replace(directory.redoLogPath, with: Bytes(stale.text))
+        try leave(stale)
         #expect(try directory.readableLock().lock == lock)
         try await DumpsTransaction.begin(in: directory).end()
         #expect(try files() == before)
@@ -202,8 +207,7 @@ final class DumpsTransactionTests {
         let log = RedoLog(
             replaces: SHA256Digest(hashing: Bytes(lock.text)), configuration: SHA256Digest(hashing: Bytes(utf8: yaml)),
             staged: [], removed: [second], lock: LockFile())
-        try directory.prepareWork()
-        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+        try leave(log)
         #expect(try directory.strayFiles(tracked: [], at: "dumps").map(\.path) == [".rsdump/next.json"])
         let tracked = [".rsdump/next.json", ".rsdump/other"]
         let strays = try directory.strayFiles(tracked: tracked, at: "it's")
@@ -230,8 +234,7 @@ final class DumpsTransactionTests {
         new.collections[first]?.bundle = .init(
             collection: first, size: 1, sha256: SHA256Digest(hashing: Bytes(utf8: "gone")))
         let log = RedoLog(replaces: SHA256Digest(hashing: Bytes(lock.text)), staged: [first], removed: [], lock: new)
-        try directory.prepareWork()
-        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+        try leave(log)
         let transaction = try await DumpsTransaction.begin(in: directory)
         #expect(transaction.before == lock)
         try transaction.end()

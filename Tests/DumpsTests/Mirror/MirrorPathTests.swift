@@ -8,7 +8,7 @@ struct MirrorPathTests {
         ("/v2/buckets/main/collections/a/changeset", "v2/buckets/main/collections/a/changeset"),
         ("/attachments/a%20b/%C3%BC.bin", "attachments/a b/ü.bin"), ("/attachments/a..b", "attachments/a..b"),
     ])
-    func aPathIsAFile(path: String, file: String) {
+    func mirrorPathOfServerPath(path: String, file: String) {
         #expect(MirrorPath(path)?.file == file)
     }
 

@@ -90,13 +90,13 @@ private final class RefreshPlace {
     }
 }
 
-/// A test for each row of the table at `CollectionRefresher`.
+/// The rows of the table at `CollectionRefresher`.
 struct CollectionRefreshTests {
     private let place: RefreshPlace
 
     init() throws { place = try RefreshPlace() }
 
-    @Test func new() async throws {
+    @Test func firstRefreshCreatesBundle() async throws {
         let (outcome, _) = try await place.refresh()
         #expect(outcome.status == .created && outcome.attachments.downloaded == 1 && outcome.error == nil)
         #expect(try place.lock().collections[place.id] == outcome.entry)
@@ -158,7 +158,7 @@ struct CollectionRefreshTests {
         #expect(try place.bundle() == first)
     }
 
-    @Test func unchanged() async throws {
+    @Test func unchangedWritesNothing() async throws {
         try await place.refresh()
         let bundle = try place.bundle()
         let requests = try await place.requests {
@@ -169,7 +169,7 @@ struct CollectionRefreshTests {
         #expect(try place.bundle() == bundle)
     }
 
-    @Test func changedByDelta() async throws {
+    @Test func changesComeAsDelta() async throws {
         try await place.refresh()
         try place.collection.put("b", ["n": 1])
         let requests = try await place.requests {
@@ -180,7 +180,7 @@ struct CollectionRefreshTests {
         #expect(try place.records().contains(#""id":"b""#))
     }
 
-    @Test func deltaThatDoesNotVerify() async throws {
+    @Test func invalidDeltaFetchesAllRecords() async throws {
         try await place.refresh()
         try place.collection.put("b", ["n": 1])
         var lie = try place.collection.changeset()
@@ -195,7 +195,7 @@ struct CollectionRefreshTests {
         #expect(try place.records().contains(#""n":1"#))
     }
 
-    @Test func nothingVerifies() async throws {
+    @Test func unverifiableServerStateIsRefused() async throws {
         try await place.refresh()
         place.collection.sign([SignatureForm(isTampered: true)])
         try place.collection.put("b")
@@ -203,7 +203,7 @@ struct CollectionRefreshTests {
     }
 
     @Test(arguments: [Fault.Effect.corrupted, .status(404)])
-    func attachmentThatIsWrong(_ effect: Fault.Effect) async throws {
+    func wrongAttachmentIsRefused(_ effect: Fault.Effect) async throws {
         try await place.refresh()
         try place.collection.attach(Data("second".utf8), to: "b")
         place.server.inject([Fault("/attachments/", effect: effect)])
@@ -212,7 +212,7 @@ struct CollectionRefreshTests {
         #expect(try await place.refresh().0.status == .updated)
     }
 
-    @Test func interruptedDownloads() async throws {
+    @Test func interruptedDownloadsAreReused() async throws {
         let large = Data(repeating: 7, count: 3 << 20)
         try place.collection.attach(large, to: "b")
         let last = Data("last".utf8)
@@ -239,7 +239,7 @@ struct CollectionRefreshTests {
         #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
     }
 
-    @Test func overBudget() async throws {
+    @Test func overBudgetIsRefused() async throws {
         try await place.refresh()
         try place.collection.attach(Data(repeating: 7, count: 100), to: "b")
         place.settings.budget.attachment = 10
@@ -255,7 +255,7 @@ struct CollectionRefreshTests {
         try await place.expectFailure(.budget, isFull: true)
     }
 
-    @Test func guarded() async throws {
+    @Test func guardViolationIsRefused() async throws {
         try place.collection.put("b")
         try await place.refresh()
         place.settings.guards.maxRemoved = .records(0)
@@ -271,7 +271,7 @@ struct CollectionRefreshTests {
         #expect(try place.lock().collections[place.id]?.accepted == [])
     }
 
-    @Test func accepted() async throws {
+    @Test func acceptedViolationIsRecorded() async throws {
         try place.collection.put("b")
         try await place.refresh()
         place.collection.delete("a")
@@ -290,7 +290,7 @@ struct CollectionRefreshTests {
         #expect(try place.lock().collections[place.id]?.accepted == [])
     }
 
-    @Test func pinned() async throws {
+    @Test func pinnedCollectionIsNotUpdated() async throws {
         try await place.refresh()
         let held = try #require(try place.lock().collections[place.id]).timestamp
         place.settings.pin = Pin(at: held)
@@ -300,36 +300,13 @@ struct CollectionRefreshTests {
         try await place.expectFailure(.pin)
     }
 
-    @Test func gone() async throws {
+    @Test func collectionGoneFromServerKeepsBundle() async throws {
         try await place.refresh()
         place.collection.deleteCollection()
         try await place.expectFailure(.gone)
     }
 
-    @Test func killedDuringTheCommit() async throws {
-        try await place.refresh()
-        let before = try place.lock()
-        try place.collection.put("b")
-        let entry = try #require(try await place.refresh().0.entry)
-        // The state after a kill behind the rename: the redo log is there, and the lock file is still the old one.
-        let log = RedoLog(
-            replaces: SHA256Digest(hashing: Bytes(before.text)), staged: [place.id], removed: [],
-            lock: try place.lock())
-        try place.directory.prepareWork()
-        try FileStore.replace(place.directory.redoLogPath, with: Bytes(log.text))
-        try FileStore.replace(place.directory.lockPath, with: Bytes(before.text))
-        let bundle = try place.bundle()
-        let requests = try await place.requests {
-            let (outcome, report) = try await place.refresh()
-            #expect(report.recovered == [place.id] && outcome.status == .unchanged)
-        }
-        #expect(requests.count == 1)
-        #expect(try place.bundle() == bundle)
-        #expect(try place.lock().collections[place.id] == entry)
-        #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
-    }
-
-    @Test func damagedBundle() async throws {
+    @Test func damagedBundleIsRepaired() async throws {
         try await place.refresh()
         let bundle = try place.bundle()
         try bundle.dropLast(10).write(to: URL(filePath: place.bundlePath))
@@ -353,7 +330,7 @@ struct CollectionRefreshTests {
         #expect(try place.bundle() == bundle)
     }
 
-    @Test func otherRecordsAtTheSameTime() async throws {
+    @Test func equivocationIsRefused() async throws {
         try await place.refresh()
         let held = try #require(try place.lock().collections[place.id]).timestamp
         place.collection.load(["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
@@ -361,7 +338,7 @@ struct CollectionRefreshTests {
     }
 
     /// The signature covers neither flags nor schema, and a change of them moves no timestamp.
-    @Test func metadataAtTheSameTime() async throws {
+    @Test func changedMetadataNeedsFullRefresh() async throws {
         try await place.refresh()
         try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
         #expect(try await place.refresh().0.status == .unchanged)
@@ -375,7 +352,7 @@ struct CollectionRefreshTests {
     }
 
     @Test(arguments: [false, true])
-    func staleList(isFull: Bool) async throws {
+    func olderServerChangesNothing(isFull: Bool) async throws {
         try await place.refresh()
         let list = try place.server.monitor()
         let state = try place.state()
@@ -392,7 +369,7 @@ struct CollectionRefreshTests {
     }
 
     @Test(arguments: [false, true])
-    func undelivered(isFull: Bool) async throws {
+    func undeliveredStateFails(isFull: Bool) async throws {
         try await place.refresh()
         let state = try place.state()
         try place.collection.put("b")
@@ -402,15 +379,14 @@ struct CollectionRefreshTests {
 
     /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.
     @Test(arguments: [false, true])
-    func unverifiedIsNoMinimum(isUnsigned: Bool) async throws {
+    func unverifiedTimestampIsNoFloor(isUnsigned: Bool) async throws {
         try await place.refresh()
         let held = try #require(try place.lock().collections[place.id])
         let later = held.timestamp.advanced(by: .seconds(3600))
         if isUnsigned {
             let payload = try Payload(parsing: Bytes(utf8: #"{"data":[],"last_modified":"\#(later)"}"#))
             let unverified = UnverifiedSnapshot(
-                collection: place.id, payload: payload,
-                metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
+                collection: place.id, payload: payload, metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
             let transaction = try await DumpsTransaction.begin(in: place.directory)
             _ = try transaction.stage(
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
@@ -428,7 +404,7 @@ struct CollectionRefreshTests {
         #expect(try place.lock().collections[place.id]?.trust.isSigned == true)
     }
 
-    @Test func repacked() async throws {
+    @Test func changedRuleRepacksBundle() async throws {
         try await place.refresh()
         place.settings.attachments = AttachmentRule(.none)
         let requests = try await place.requests {

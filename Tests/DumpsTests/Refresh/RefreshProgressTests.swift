@@ -11,10 +11,10 @@ import Testing
             serverTimestamp: nil)
     }
 
-    /// A refresh of collections of which none has a bundle.
-    private static func refresh(of count: Int) throws -> RefreshProgress {
+    /// A refresh of collections of which none has a bundle, after these events.
+    private static func refresh(of count: Int, _ events: RefreshEvent...) throws -> RefreshProgress {
         var progress = RefreshProgress()
-        _ = progress.update(.planned(try (0..<count).map(planned)))
+        for event in [.planned(try (0..<count).map(planned))] + events { _ = progress.update(event) }
         return progress
     }
 
@@ -31,11 +31,8 @@ import Testing
     }
 
     @Test func progressCountsPackedOnce() throws {
-        var progress = try Self.refresh(of: 2)
-        _ = progress.update(.began(try Self.id(0)))
-        _ = progress.update(.began(try Self.id(1)))
-        _ = progress.update(.packing(try Self.id(0)))
-        _ = progress.update(.staged(try Self.id(0)))
+        let (first, second) = (try Self.id(0), try Self.id(1))
+        var progress = try Self.refresh(of: 2, .began(first), .began(second), .packing(first), .staged(first))
         #expect(progress.lines(received: 0, at: .zero).map { $0.contains("main/c0") } == [false, false])
         #expect(progress.lines(received: 0, at: .zero).last?.contains(" 1/2, ") == true)
         let line = progress.update(.finished(CollectionOutcome(try Self.planned(0), status: .created)))
@@ -67,11 +64,10 @@ import Testing
     }
 
     @Test func progressCountsRestartedDownloadOnce() throws {
-        var progress = try Self.refresh(of: 1)
-        _ = progress.update(.began(try Self.id(0)))
-        _ = progress.update(.downloading(try Self.id(0), files: 1, bytes: 2048))
+        let id = try Self.id(0)
+        var progress = try Self.refresh(of: 1, .began(id), .downloading(id, files: 1, bytes: 2048))
         for bytes in [1024, -1024, 512, .max, .max, .min] {
-            _ = progress.update(.received(try Self.id(0), bytes: bytes))
+            _ = progress.update(.received(id, bytes: bytes))
             #expect(progress.lines(received: 0, at: .zero).count == 2)
         }
         #expect(progress.lines(received: 0, at: .zero)[0].contains("0 B of 2.0 KiB"))

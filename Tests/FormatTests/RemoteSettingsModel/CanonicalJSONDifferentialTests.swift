@@ -7,21 +7,8 @@ import Testing
 /// `canonical_cases.txt` is what `canonical_cases.py 1 400` printed. `scripts/test external` compares with many more
 /// documents, and with the real collections of Debian's firefox-esr.
 struct CanonicalJSONDifferentialTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
-    private static func cases(_ arguments: [String]) throws -> [(document: Bytes, canonical: Bytes?)] {
-        let process = Process()
-        process.executableURL = root.appending(path: ".cache/venv/bin/python")
-        process.arguments =
-            [root.appending(path: "Tests/Comparisons/canonical_cases.py").path] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let lines = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return try parsed(lines)
+    private static func cases(_ arguments: String...) throws -> [(document: Bytes, canonical: Bytes?)] {
+        try parsed(output(of: ".cache/venv/bin/python", ["Tests/Comparisons/canonical_cases.py"] + arguments))
     }
 
     private static func parsed(_ lines: Data) throws -> [(document: Bytes, canonical: Bytes?)] {
@@ -41,28 +28,23 @@ struct CanonicalJSONDifferentialTests {
             })
     }
 
-    @Test func committedDocuments() throws {
-        let file = Self.root.appending(path: "Tests/Comparisons/canonical_cases.txt")
-        let cases = try Self.parsed(try Data(contentsOf: file))
+    @Test func committedDocumentsMatchCanonicalJSON() throws {
+        let file = repository.appending(path: "Tests/Comparisons/canonical_cases.txt")
+        let cases = try Self.parsed(Data(contentsOf: file))
         #expect(cases.count == 400)
         compare(cases, refused: 5...300)
     }
 
-    private static let external = ConditionTrait.enabled(
-        if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
-        "needs the virtual environment and .cache/real-collections; scripts/test external runs it")
-
-    @Test(external) func realCollections() throws {
-        let collections = Self.root.appending(path: ".cache/real-collections").path
-        let cases = try Self.cases(["0", "0", collections])
+    @Test(.external) func realCollectionsMatchCanonicalJSON() throws {
+        let cases = try Self.cases("0", "0", ".cache/real-collections")
         #expect(cases.count >= 31)
         for (document, expected) in cases {
             #expect(try CanonicalJSON.canonicalize(document) == expected)
         }
     }
 
-    @Test(external, arguments: 1...4) func generatedDocuments(seed: Int) throws {
-        let cases = try Self.cases(["\(seed)", "5000"])
+    @Test(.external, arguments: 1...4) func generatedDocumentsMatchCanonicalJSON(seed: Int) throws {
+        let cases = try Self.cases("\(seed)", "5000")
         #expect(cases.count == 5000)
         compare(cases, refused: 51...3999)
     }
@@ -81,8 +63,8 @@ struct CanonicalJSONDifferentialTests {
     }
 
     /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
-    @Test(external) func generatedChangesets() throws {
-        let cases = try Self.cases(["5", "3000", "changes"])
+    @Test(.external) func generatedChangesetsMatchCanonicalJSON() throws {
+        let cases = try Self.cases("5", "3000", "changes")
         let markets = try CollectionID("main/markets")
         var compared = 0
         for (changes, expected) in cases {

@@ -15,7 +15,7 @@ struct ChangesetTests {
         return try Changeset(parsing: Bytes(utf8: body))
     }
 
-    @Test func makesThePayload() throws {
+    @Test func payloadOfChangeset() throws {
         let answer = try changeset(
             #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#
         )
@@ -28,14 +28,14 @@ struct ChangesetTests {
         #expect(answer.records.map(\.id) == ["a", "b"])
     }
 
-    @Test func emptyCollection() throws {
+    @Test func payloadOfEmptyCollection() throws {
         let snapshot = try changeset("[]").snapshot(of: markets, onto: nil)
         #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
         #expect(try Payload(parsing: snapshot.payload.bytes).records.isEmpty)
     }
 
     /// Only a record's own member is its attachment, however the server spells the key.
-    @Test func anAttachmentIsTheRecordsOwn() throws {
+    @Test func nestedMemberIsNoAttachment() throws {
         let file = #"{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3}"#
         let answer = try changeset(
             #"[{"id":"a","x":{"attachment":\#(file)}},{"id":"b","\u0061ttachment":\#(file)},{"attachment":null,"id":"c"}]"#
@@ -47,7 +47,7 @@ struct ChangesetTests {
     }
 
     /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
-    @Test func keepsEveryMemberAsServed() throws {
+    @Test func nullAndFalseMembersAreKept() throws {
         let text =
             #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
         let answer = try changeset(
@@ -62,7 +62,7 @@ struct ChangesetTests {
         #expect(try Array(Payload(parsing: full.bytes).records) == Array(full.records))
     }
 
-    @Test func appliesADelta() throws {
+    @Test func deltaIsApplied() throws {
         let base = try changeset(#"[{"id":"a","v":1},{"id":"b","v":1},{"id":"c","v":1},{"id":"d","v":1}]"#).records
         // Tombstones come with and without last_modified.
         let delta = try changeset(
@@ -77,12 +77,7 @@ struct ChangesetTests {
                 == #"{"data":[{"id":"a0","v":9},{"id":"b","v":1},{"id":"c","v":2}],"last_modified":"2000"}"#)
     }
 
-    @Test func aFullAnswerReplaces() throws {
-        let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: markets, onto: nil)
-        #expect(snapshot.payload.bytes.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
-    }
-
-    @Test func readsAPayloadBack() throws {
+    @Test func payloadIsReadAsWritten() throws {
         let answer = try changeset(
             #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
         )
@@ -106,7 +101,7 @@ struct ChangesetTests {
         (#"[{"id":"a","filter_expression":""}]"#, true), (#"[{"id":"a","z":{"filter_expression":""}}]"#, false),
         (#"[{"id":"a"}]"#, false), ("[]", false), (#"[{"id":"b","deleted":true}]"#, false),
     ])
-    func knowsWhetherRecordsMentionFilters(_ changes: String, _ mentions: Bool) throws {
+    func mayMentionFilters(_ changes: String, _ mentions: Bool) throws {
         let answer = try changeset(changes)
         let payload = try answer.snapshot(of: markets, onto: nil).payload
         #expect(payload.records.mayMentionFilters == mentions)
@@ -125,11 +120,11 @@ struct ChangesetTests {
         #"{"data":["id"],"last_modified":"1"}"#,
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
-    func refusesAPayload(_ text: String) {
+    func invalidPayloadIsRefused(_ text: String) {
         #expect(throws: Failure.self) { try Payload(parsing: Bytes(utf8: text)) }
     }
 
-    @Test func namesWhatIsWrong() throws {
+    @Test func invalidChangesetIsNamed() throws {
         #expect(throws: Failure.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
         #expect(throws: Failure.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
         #expect(throws: Failure.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
@@ -153,7 +148,7 @@ struct ChangesetTests {
 
     /// What nobody vouches for yet is not made into a tree without a bound: 259 kB on the wire took 3.7 GB once.
     @Test(arguments: ["metadata", "mirrored_metadata"])
-    func boundsTheMetadata(_ member: String) throws {
+    func metadataSizeIsLimited(_ member: String) throws {
         let limit = 1 << 20
         func changeset(_ text: String) throws -> Changeset {
             let metadata = member == "metadata" ? "" : #""metadata":{},"#
@@ -176,13 +171,13 @@ struct ChangesetTests {
         #expect(throws: Failure(.tooLong(limit: limit), at: 0)) { try CollectionMetadata(parsing: padded) }
     }
 
-    @Test func boundsTheMetadatasValues() throws {
+    @Test func metadataValuesAreLimited() throws {
         let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
         #expect(throws: Failure.self) { try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}")) }
     }
 
     /// One record with 40 MB of member names took gigabytes once.
-    @Test func boundsARecord() throws {
+    @Test func recordSizeIsLimited() throws {
         func record(_ bytes: Int) -> String {
             let frame = #"{"id":"a","x":""}"#
             return #"{"id":"a","x":"\#(String(repeating: "x", count: bytes - frame.utf8.count))"}"#
@@ -202,7 +197,7 @@ struct ChangesetTests {
         #expect(throws: Failure.self) { try changeset(#"[{"id":"a","x":[\#(values)]}]"#) }
     }
 
-    @Test func refusesASizeThatNoFileHas() throws {
+    @Test func attachmentSizeIsLimited() throws {
         let hash = String(repeating: "a", count: 64)
         func size(_ size: String) throws -> UInt64? {
             let attachment = #"{"location":"l","hash":"\#(hash)","size":\#(size)}"#
@@ -214,7 +209,7 @@ struct ChangesetTests {
         }
     }
 
-    @Test func readsSignatures() throws {
+    @Test func signaturesOfMetadata() throws {
         let list =
             #"{"signatures":[{"signature":"s","mode":"p384ecdsa","x5u":"u"},{"signature":"t","mode":"new","x5u":"v"}]}"#
         #expect(try changeset("[]", metadata: list).metadata.signatures.map(\.mode) == ["p384ecdsa", "new"])
@@ -230,7 +225,7 @@ struct ChangesetTests {
         (["u"], "u", ["u"]), (["u"], "w", ["u", "w"]), (["u", "v"], "v", ["u", "v"]), (["u", "u"], "u", ["u", "u"]),
         ([], "w", ["w"]), (["u"], nil, ["u"]),
     ])
-    func readsEachURLOfASignature(listed: [String], single: String?, expected: [String]) throws {
+    func everyChainURLOfASignatureIsRead(listed: [String], single: String?, expected: [String]) throws {
         func entry(_ url: String) -> String { #"{"signature":"s","mode":"p384ecdsa","x5u":"\#(url)"}"# }
         let list = listed.map(entry).joined(separator: ",")
         let also = single.map { #","signature":\#(entry($0))"# } ?? ""

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import Testing
 
 struct CollectionIDTests {
-    @Test func readsBothIDs() throws {
+    @Test func collectionIDHasBucketAndName() throws {
         let id = try CollectionID("security-state/onecrl")
         #expect(id.bucket == "security-state" && id.name == "onecrl" && id.description == "security-state/onecrl")
     }
@@ -11,7 +11,7 @@ struct CollectionIDTests {
         "", "main", "main/", "/x", "main/x/y", "main/../x", "../x", "main/-x", "main/x y", "main/é", "main/.x",
         "main/x\n",
     ])
-    func refuses(_ text: String) {
+    func invalidCollectionIDIsRefused(_ text: String) {
         #expect(throws: Failure.self) { try CollectionID(text) }
     }
 }

@@ -24,7 +24,7 @@ struct ConcurrentMapTests {
         func leave() { state.withLock { $0.running -= 1 } }
     }
 
-    @Test(arguments: [0, 1, 3, 100]) func resultsComeInOrderWithinTheBound(width: Int) async {
+    @Test(arguments: [0, 1, 3, 100]) func concurrentMapKeepsOrderAndWidth(width: Int) async {
         let gauge = Gauge()
         let doubled = await (0..<50).concurrentMap(width: width) { element in
             gauge.enter()
@@ -37,12 +37,12 @@ struct ConcurrentMapTests {
         #expect(gauge.begun == 50)
     }
 
-    @Test func nothingIsNothing() async {
+    @Test func concurrentMapOfNothing() async {
         let none = await [Int]().concurrentMap { $0 }
         #expect(none.isEmpty)
     }
 
-    @Test func aFailureEndsIt() async {
+    @Test func failureStopsConcurrentMap() async {
         let gauge = Gauge()
         await #expect(throws: Failure(element: 3)) {
             try await (0..<1000).concurrentMap(width: 2) { element async throws(Failure) -> Int in

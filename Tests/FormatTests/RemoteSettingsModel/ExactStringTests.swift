@@ -6,7 +6,7 @@ struct ExactStringTests {
     private let one = "caf\u{E9}"
     private let two = "cafe\u{301}"
 
-    @Test func keysAreTheirBytes() {
+    @Test func unicodeFormsAreDistinctKeys() {
         #expect(one == two && one.exact != two.exact && two.exact < one.exact)
         #expect(Set([one.exact, two.exact, one.exact]).count == 2)
         var values: [ExactString: Int] = ["caf\u{E9}": 1]

@@ -5,14 +5,14 @@ import Testing
     private let bytes = (0..<32).map { UInt8($0 * 8 + 3) }
     private let hex = "030b131b232b333b434b535b636b737b838b939ba3abb3bbc3cbd3dbe3ebf3fb"
 
-    @Test func everyFormIsTheSameHash() throws {
+    @Test func digestFromBytesAndHex() throws {
         let digest = try #require(SHA256Digest(bytes))
         #expect(digest.hex == hex)
         #expect(digest.bytes == bytes)
         #expect(SHA256Digest(hex: hex) == digest)
     }
 
-    @Test func otherLengthsAndDigitsAreRefused() {
+    @Test func invalidDigestIsRefused() {
         #expect(SHA256Digest(hex: "") == nil)
         #expect(SHA256Digest(hex: String(hex.dropLast())) == nil)
         #expect(SHA256Digest(hex: hex + "0") == nil)

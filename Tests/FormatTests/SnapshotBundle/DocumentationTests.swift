@@ -5,7 +5,7 @@ import Testing
 
 /// The article's worked example is what the writer writes.
 @Suite struct DocumentationTests {
-    @Test func exampleIsTrue() throws {
+    @Test func bundleFormatExampleIsWritten() throws {
         var fixture = Fixture()
         fixture.collection = "main/example"
         fixture.isSigned = false
@@ -21,7 +21,7 @@ import Testing
         #expect(text.contains(try Manifest.digest(of: reader.manifestText()).hex))
     }
 
-    @Test func everyReasonIsExplained() throws {
+    @Test func everyOmissionReasonIsDocumented() throws {
         let text = try article()
         for reason: OmissionReason in [.none, .filter, .maxSize, .maxTotal, .notImported] {
             #expect(text.contains("`\(reason)`"), "\(reason)")
@@ -29,9 +29,7 @@ import Testing
     }
 
     private func article() throws -> String {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        return try String(
-            contentsOf: tests.appending(path: "../../Sources/Format/SnapshotBundle/Documentation.docc/BundleFormat.md"),
-            encoding: .utf8)
+        let path = "Sources/Format/SnapshotBundle/Documentation.docc/BundleFormat.md"
+        return try String(contentsOf: repository.appending(path: path), encoding: .utf8)
     }
 }

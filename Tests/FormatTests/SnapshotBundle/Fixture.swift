@@ -71,12 +71,16 @@ struct Fixture {
 
     /// The bundle's bytes.
     func bundle(_ storage: BundleWriter.Compression = .deflate) throws -> [UInt8] {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            _ = try writer(storage).write(toNewFile: path)
-            return try contents(path)
-        }
+        try written(by: writer(storage))
     }
+}
+
+/// The bytes of a new file that a writer has written.
+func written(by writer: BundleWriter) throws -> [UInt8] {
+    let path = FileManager.default.temporaryDirectory.appending(path: "snapshot-bundle-\(UUID().uuidString).zip").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    _ = try writer.write(toNewFile: path)
+    return try contents(path)
 }
 
 func digest(_ bytes: [UInt8]) -> SHA256Digest { SHA256Digest(hashing: Bytes(bytes)) }
@@ -89,14 +93,17 @@ func write(_ bytes: [UInt8], to path: String) throws {
     try Data(bytes).write(to: URL(fileURLWithPath: path))
 }
 
-/// A directory that is there during a call.
-enum TemporaryDirectory {
-    static func with<Value>(_ body: (String) throws -> Value) throws -> Value {
+/// A suite each of whose tests has a directory of its own.
+class DirectorySuite {
+    let directory: String
+
+    init() throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "snapshot-bundle-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: url) }
-        return try body(url.path)
+        directory = url.path
     }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
 }
 
 /// Numbers that are the same in every run: SplitMix64 (Steele, Lea, Flood 2014).

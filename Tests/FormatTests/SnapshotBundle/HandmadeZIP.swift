@@ -37,7 +37,7 @@ struct HandmadeZIP {
         init(_ name: String, _ data: [UInt8]) {
             self.name = name
             self.data = data
-            crc = crc32(data)
+            crc = crc32(of: Bytes(data))
             size = data.count
         }
     }
@@ -118,11 +118,4 @@ struct HandmadeZIP {
 
 func little<Value: FixedWidthInteger>(_ value: Value) -> [UInt8] {
     (0..<Value.bitWidth / 8).map { UInt8(truncatingIfNeeded: value >> Value($0 * 8)) }
-}
-
-/// CRC-32 (ISO 3309), bit by bit: independent of zlib's.
-func crc32(_ bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(~0 as UInt32) { crc, byte in
-        (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc >> 1 ^ (crc & 1 == 1 ? 0xEDB8_8320 : 0) }
-    }
 }

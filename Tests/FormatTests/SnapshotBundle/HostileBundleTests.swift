@@ -1,4 +1,3 @@
-import CZlib
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
@@ -7,23 +6,14 @@ import Testing
 @Suite struct HostileBundleTests {
     /// What opening, or else verifying, throws.
     private func refusal(_ bytes: [UInt8]) -> Failure? {
-        do {
-            _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip").verifyContents()
-            return nil
-        } catch {
-            #expect(error.description.hasPrefix("hostile.zip"))
-            return error
-        }
+        let error = failure(of: { try BundleReader(bytes: Bytes(bytes), name: "hostile.zip").verifyContents() })
+        #expect(error?.description.hasPrefix("hostile.zip") != false)
+        return error
     }
 
     /// What only opening throws.
     private func openingRefusal(_ bytes: [UInt8]) -> Failure? {
-        do {
-            _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip")
-            return nil
-        } catch {
-            return error
-        }
+        failure(of: { try BundleReader(bytes: Bytes(bytes), name: "hostile.zip") })
     }
 
     private func refusal(_ count: Int = 3, _ change: (inout HandmadeZIP) throws -> Void) throws -> Failure? {
@@ -46,7 +36,7 @@ import Testing
         "attachments/ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCD",
         "attachments/zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", "", "extra.txt", "a\u{0}b",
     ])
-    func foreignNameIsRefused(name: String) throws {
+    func foreignEntryNameIsRefused(name: String) throws {
         for index in [0, 1, 2, 3, 4, 6] {
             let error = try #require(try refusal { $0.entries[index].name = name })
             #expect(error.code == .malformed)
@@ -55,7 +45,7 @@ import Testing
         #expect(appended.code == .malformed)
     }
 
-    @Test func duplicatesAndOtherOrdersAreRefused() throws {
+    @Test func duplicateOrReorderedEntryIsRefused() throws {
         for index in 0..<7 {
             #expect(try refusal { $0.entries.insert($0.entries[index], at: index) }?.code == .malformed)
         }
@@ -78,7 +68,7 @@ import Testing
     @Test(arguments: [
         (0o120777, 3), (0o040755, 3), (0o010644, 3), (0o060644, 3), (0o020644, 3), (0o140644, 3), (0, 3), (0o100644, 0),
     ])
-    func onlyRegularFilesAreAccepted(mode: Int, host: Int) throws {
+    func nonRegularFileIsRefused(mode: Int, host: Int) throws {
         let error = try refusal { zip in
             zip.entries[4].mode = UInt16(mode)
             zip.entries[4].host = UInt8(host)
@@ -93,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [1, 9, 12, 14, 93, 99])
-    func otherMethodsAreRefused(method: Int) throws {
+    func otherCompressionMethodIsRefused(method: Int) throws {
         #expect(try refusal { $0.entries[1].method = UInt16(method) }?.code == .malformed)
     }
 
@@ -160,7 +150,7 @@ import Testing
         #expect(far?.code == .malformed)
     }
 
-    @Test func wrongContentsAreNamed() throws {
+    @Test func damagedBundleEntryIsNamed() throws {
         for index in 1..<7 {
             let name = try HandmadeZIP(Fixture.records(3)).entries[index].name
             #expect(try refusal { $0.entries[index].crc ^= 1 }?.entry == name)
@@ -178,7 +168,7 @@ import Testing
     }
 
     /// Attachments of these sizes are read side by side.
-    @Test func firstOfSeveralDamagesIsNamed() throws {
+    @Test func firstDamagedBundleEntryIsNamed() throws {
         var random = SplitMix(state: 7)
         var fixture = Fixture()
         for index in 0..<8 {
@@ -198,7 +188,7 @@ import Testing
         #expect(refusal(bundle)?.entry == "records.json")
     }
 
-    @Test func deflatedSizesMustBeTrue() throws {
+    @Test func wrongDeflatedSizeIsRefused() throws {
         let fixture = Fixture.records(3)
         let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "b")
         let plain = try reader.payloadText().array
@@ -227,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func bombIsRefusedBeforeItIsInflated() throws {
+    @Test func zipBombInBundleIsRefused() throws {
         var zip = try HandmadeZIP(Fixture.records(1))
         zip.entries[1].method = 8
         zip.entries[1].data = try deflated([UInt8](repeating: 0, count: 10 << 20))
@@ -241,7 +231,7 @@ import Testing
         #expect(throws: Failure.self) { try opened.payloadText() }
     }
 
-    @Test func limitsAreObeyed() throws {
+    @Test func bundleEntryLimits() throws {
         let limits = [(1, Limits.changesetBytes), (2, Limits.metadataBytes), (3, Limits.chainBytes)]
         for (position, limit) in limits {
             var zip = try HandmadeZIP(Fixture.records(3))
@@ -251,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func everyTruncationIsRefused() throws {
+    @Test func truncatedBundleIsRefused() throws {
         for fixture in [Fixture.records(0), Fixture.records(3)] {
             let bytes = try fixture.bundle()
             for count in 0..<bytes.count {
@@ -284,58 +274,7 @@ import Testing
         #expect(refused > bytes.count / 2)
     }
 
-    /// Bundles with random damage: bytes changed, removed, inserted and moved. Nearly all are refused, none crashes the
-    /// reader, and one that is accepted says what an undamaged one says.
-    @Test func damagedBundlesAreRefused() throws {
-        var random = SplitMix(state: 42)
-        let originals = try [0, 2, 5].map { try Fixture.records($0).bundle() }
-        let manifests = try originals.map { try BundleReader(bytes: Bytes($0), name: "b").verifyContents() }
-        var (unopened, refused) = (0, 0)
-        for _ in 0..<3000 {
-            guard var bytes = originals.randomElement(using: &random) else { continue }
-            for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
-                let offset = Int.random(in: 0..<bytes.count, using: &random)
-                switch Int.random(in: 0..<5, using: &random) {
-                case 0: bytes[offset] = UInt8.random(in: 0...255, using: &random)
-                case 1: bytes[offset] = [0, 0xFF, 0x50, 0x7F].randomElement(using: &random) ?? 0
-                case 2: bytes.removeSubrange(offset..<min(bytes.count, offset + Int.random(in: 1...40, using: &random)))
-                case 3: bytes.insert(contentsOf: bytes[offset...].prefix(50), at: offset)
-                default: bytes.replaceSubrange(max(0, bytes.count - 30)..<max(0, bytes.count - 26), with: [0xFF, 0xFF])
-                }
-            }
-            guard let reader = try? BundleReader(bytes: Bytes(bytes), name: "b") else {
-                unopened += 1
-                continue
-            }
-            do {
-                #expect(manifests.contains(try reader.verifyContents()))
-            } catch {
-                refused += 1
-            }
-            // These check only what they read, so that they may well succeed.
-            _ = try? reader.payloadText()
-            for hash in reader.attachments { _ = try? reader.attachment(hash) }
-        }
-        #expect(refused > 100)
-        // A few changes put a byte where it has been already.
-        #expect(unopened + refused > 2950)
-    }
-
     private func deflated(_ bytes: [UInt8]) throws -> [UInt8] {
-        var stream = unsafe z_stream()
-        try #require(unsafe rs_deflate_init_raw(&stream, 9) == Z_OK)
-        defer { unsafe _ = deflateEnd(&stream) }
-        var input = bytes
-        return unsafe input.withUnsafeMutableBufferPointer { input in
-            let bound = Int(unsafe deflateBound(&stream, UInt(input.count)))
-            return unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
-                unsafe stream.next_in = input.baseAddress
-                unsafe stream.avail_in = UInt32(input.count)
-                unsafe stream.next_out = output.baseAddress
-                unsafe stream.avail_out = UInt32(output.count)
-                #expect(unsafe deflate(&stream, Z_FINISH) == Z_STREAM_END)
-                count = unsafe output.count - Int(stream.avail_out)
-            }
-        }
+        try #require(Deflater(level: 9)?.smaller(Bytes(bytes)))
     }
 }

@@ -4,42 +4,36 @@ import SnapshotBundle
 import Testing
 
 /// A bundle is a plain ZIP: other programs open it, and a bundle that another program wrote is one.
-@Suite struct InteroperationTests {
+final class InteroperationTests: DirectorySuite {
     /// 65,531 attachments are 65,535 entries, the most that a ZIP without ZIP64 records can count.
-    @Test(
-        .enabled(
-            if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
-            "needs Python, unzip and bsdtar; scripts/test external runs it"),
-        arguments: [0, 40, 65_531, 65_532])
+    @Test(.external, arguments: [0, 40, 65_531, 65_532])
     func otherProgramsOpenBundles(count: Int) throws {
-        try TemporaryDirectory.with { directory in
-            let fixture = Fixture.records(count)
-            let written = try fixture.writer().write(toNewFile: directory + "/b.zip")
-            let script = """
-                import hashlib, json, zipfile
-                z = zipfile.ZipFile('b.zip')
-                assert z.testzip() is None
-                text = z.read('manifest.json')
-                manifest = json.loads(text)
-                assert len(z.namelist()) == 4 + manifest['attachments']
-                for entry in manifest['entries']:
-                    data = z.read(entry['name'])
-                    assert (len(data), hashlib.sha256(data).hexdigest()) == (entry['size'], entry['sha256'])
-                for file in manifest['files']:
-                    data = z.read('attachments/' + file['sha256'])
-                    assert (len(data), hashlib.sha256(data).hexdigest()) == (file['size'], file['sha256'])
-                json.loads(z.read('records.json'))
-                print(hashlib.sha256(text).hexdigest())
-                """
-            let python = try run("python3", ["-c", script], in: directory)
-            #expect(python.status == 0)
-            #expect(python.output == "\(written.content)\n")
-            let unzip = try run("unzip", ["-tq", "b.zip"], in: directory)
-            #expect(unzip.status == 0, "\(unzip.output)")
-            let bsdtar = try run("bsdtar", ["-tf", "b.zip"], in: directory)
-            #expect(bsdtar.status == 0)
-            #expect(bsdtar.output.split(separator: "\n").count == 4 + count)
-        }
+        let fixture = Fixture.records(count)
+        let written = try fixture.writer().write(toNewFile: directory + "/b.zip")
+        let script = """
+            import hashlib, json, zipfile
+            z = zipfile.ZipFile('b.zip')
+            assert z.testzip() is None
+            text = z.read('manifest.json')
+            manifest = json.loads(text)
+            assert len(z.namelist()) == 4 + manifest['attachments']
+            for entry in manifest['entries']:
+                data = z.read(entry['name'])
+                assert (len(data), hashlib.sha256(data).hexdigest()) == (entry['size'], entry['sha256'])
+            for file in manifest['files']:
+                data = z.read('attachments/' + file['sha256'])
+                assert (len(data), hashlib.sha256(data).hexdigest()) == (file['size'], file['sha256'])
+            json.loads(z.read('records.json'))
+            print(hashlib.sha256(text).hexdigest())
+            """
+        let python = try run("python3", ["-c", script], in: directory)
+        #expect(python.status == 0)
+        #expect(python.output == "\(written.content)\n")
+        let unzip = try run("unzip", ["-tq", "b.zip"], in: directory)
+        #expect(unzip.status == 0, "\(unzip.output)")
+        let bsdtar = try run("bsdtar", ["-tf", "b.zip"], in: directory)
+        #expect(bsdtar.status == 0)
+        #expect(bsdtar.output.split(separator: "\n").count == 4 + count)
     }
 
     /// Large entries too, which are compressed piece by piece.
@@ -55,28 +49,26 @@ import Testing
             }
             fixture.records.append(("zz", ([], "main-workspace/fixture/zz")))
         }
-        try TemporaryDirectory.with { directory in
-            // Many records would be deflated in blocks.
-            _ = try fixture.writer(count > 40 ? .storedRecords : .deflate).write(toNewFile: directory + "/b.zip")
-            let reader = try BundleReader(path: directory + "/b.zip")
-            var entries: [LibarchiveZIP.Entry] = [
-                .init(name: "manifest.json", content: try reader.manifestText().array, isStored: true),
-                .init(name: "records.json", content: Array(fixture.payload.utf8), isStored: false),
-                .init(name: "metadata.json", content: Array(fixture.metadata.utf8), isStored: false),
-                .init(name: "chain.pem", content: Array(fixture.chain.utf8), isStored: false),
-            ]
-            for hash in reader.attachments {
-                let content = try #require(try reader.attachment(hash)).array
-                entries.append(.init(name: "attachments/\(hash)", content: content, isStored: false))
-            }
-            let bundle = try contents(directory + "/b.zip")
-            let methods = methods(bundle)
-            try #require(methods.count == entries.count)
-            for index in entries.indices { entries[index].isStored = methods[index] == 0 }
-            #expect(count == 0 || Set(methods) == [0, 8])
-            try LibarchiveZIP.write(entries, to: directory + "/l.zip")
-            #expect(try contents(directory + "/l.zip") == bundle)
+        // Many records would be deflated in blocks.
+        _ = try fixture.writer(count > 40 ? .storedRecords : .deflate).write(toNewFile: directory + "/b.zip")
+        let reader = try BundleReader(path: directory + "/b.zip")
+        var entries: [LibarchiveZIP.Entry] = [
+            .init(name: "manifest.json", content: try reader.manifestText().array, isStored: true),
+            .init(name: "records.json", content: Array(fixture.payload.utf8), isStored: false),
+            .init(name: "metadata.json", content: Array(fixture.metadata.utf8), isStored: false),
+            .init(name: "chain.pem", content: Array(fixture.chain.utf8), isStored: false),
+        ]
+        for hash in reader.attachments {
+            let content = try #require(try reader.attachment(hash)).array
+            entries.append(.init(name: "attachments/\(hash)", content: content, isStored: false))
         }
+        let bundle = try contents(directory + "/b.zip")
+        let methods = methods(bundle)
+        try #require(methods.count == entries.count)
+        for index in entries.indices { entries[index].isStored = methods[index] == 0 }
+        #expect(count == 0 || Set(methods) == [0, 8])
+        try LibarchiveZIP.write(entries, to: directory + "/l.zip")
+        #expect(try contents(directory + "/l.zip") == bundle)
     }
 
     /// The compression methods in the directory of a ZIP file of less than 4 GiB.
@@ -91,32 +83,5 @@ import Testing
             offset += 46 + number(offset + 28, 2) + number(offset + 30, 2) + number(offset + 32, 2)
         }
         return methods
-    }
-
-    @Test(
-        .enabled(
-            if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
-            "needs Python; scripts/test external runs it"))
-    func bundleWrittenByPythonIsRead() throws {
-        let fixture = Fixture.records(20)
-        try TemporaryDirectory.with { directory in
-            let written = try fixture.writer().write(toNewFile: directory + "/b.zip")
-            let script = """
-                import zipfile
-                source = zipfile.ZipFile('b.zip')
-                with zipfile.ZipFile('p.zip', 'w') as target:
-                    for number, name in enumerate(source.namelist()):
-                        info = zipfile.ZipInfo(name)
-                        info.create_system = 3
-                        info.external_attr = 0o100644 << 16
-                        method = zipfile.ZIP_DEFLATED if number % 2 else zipfile.ZIP_STORED
-                        target.writestr(info, source.read(name), method)
-                """
-            let python = try run("python3", ["-c", script], in: directory)
-            try #require(python.status == 0, "\(python.output)")
-            let reader = try BundleReader(path: directory + "/p.zip")
-            #expect(try reader.verifyContents() == written.manifest)
-            #expect(try reader.payloadText().text == fixture.payload)
-        }
     }
 }

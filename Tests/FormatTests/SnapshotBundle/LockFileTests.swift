@@ -30,16 +30,12 @@ import Testing
     }
 
     private func error(_ text: String) -> Failure? {
-        do {
-            _ = try LockFile(parsing: Bytes(utf8: text), path: "dumps/dumps.lock.json")
-            return nil
-        } catch {
-            #expect(error.place == "dumps/dumps.lock.json")
-            return error
-        }
+        let error = failure(of: { try LockFile(parsing: Bytes(utf8: text), path: "dumps/dumps.lock.json") })
+        #expect(error == nil || error?.place == "dumps/dumps.lock.json")
+        return error
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func lockFileIsReadAsWritten() throws {
         let lock = try lock()
         #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
         #expect(try LockFile(parsing: Bytes(LockFile().text), path: "l") == LockFile())
@@ -59,7 +55,7 @@ import Testing
         #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
     }
 
-    @Test func textIsFixed() throws {
+    @Test func lockFileTextIsFixed() throws {
         let markets = try CollectionID("main/markets")
         var lock = try lock()
         lock.collections = lock.collections.filter { $0.key == markets }
@@ -102,7 +98,7 @@ import Testing
         #expect(String(decoding: LockFile().text, as: UTF8.self) == "{\n  \"version\": 1,\n  \"collections\": {}\n}\n")
     }
 
-    @Test func collectionsAreSorted() throws {
+    @Test func lockFileCollectionsAreSorted() throws {
         let text = String(decoding: try lock().text, as: UTF8.self)
         let places = try ["\"main/markets\"", "\"main-preview/x\"", "\"security-state/onecrl\""].map {
             try #require(text.range(of: $0)).lowerBound
@@ -111,7 +107,7 @@ import Testing
         #expect(try JSONSerialization.jsonObject(with: Data(text.utf8)) is [String: Any])
     }
 
-    @Test func unknownVersionsAreRefusedFirst() throws {
+    @Test func unknownLockVersionIsRefusedFirst() throws {
         let newer = try #require(error("{\"version\": 2, \"whatever\": [}"))
         #expect(newer.code == .unknownVersion)
         #expect(newer.description.contains("update"))
@@ -146,7 +142,7 @@ import Testing
         ("\"records\": 3,", "\"records\": 3, \"records\": 3,", "collections.main/markets"),
         ("\"records\": 3,", "\"attachments\": 2, \"records\": 3,", "collections.main/markets.attachments"),
     ])
-    func deviationsAreNamed(part: String, replacement: String, place: String) throws {
+    func invalidLockMemberIsNamed(part: String, replacement: String, place: String) throws {
         let markets = try CollectionID("main/markets")
         var lock = try lock()
         lock.collections = lock.collections.filter { $0.key == markets }
@@ -159,7 +155,7 @@ import Testing
     }
 
     /// A file of a version before 1.0 is read without the catalogue, and written without it.
-    @Test func theCatalogueOfEarlierVersionsIsLeftOut() throws {
+    @Test func catalogueOfEarlierVersionsIsLeftOut() throws {
         let id = try CollectionID("publisher/catalogue")
         var lock = try lock()
         let expected = String(decoding: lock.text, as: UTF8.self)
@@ -178,7 +174,7 @@ import Testing
         #expect(plain.retired == nil && plain.collections[id] != nil)
     }
 
-    @Test func digestsAreLowerCase() throws {
+    @Test func uppercaseLockHashIsRefused() throws {
         let text = String(decoding: try lock().text, as: UTF8.self)
         let hex = digest([1]).hex
         for other in [hex.uppercased(), String(hex.dropLast()), hex + "0", "x" + hex.dropFirst()] {
@@ -186,30 +182,8 @@ import Testing
         }
     }
 
-    /// A lock has no checksum, so that some damage makes another valid lock; that one is then written as it is read.
-    @Test func damagedLocksAreRefusedOrReadAsWritten() throws {
-        var random = SplitMix(state: 9)
+    @Test func truncatedLockIsRefused() throws {
         let original = try lock().text
-        var refused = 0
-        for _ in 0..<2000 {
-            var text = original
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                let offset = Int.random(in: 0..<text.count, using: &random)
-                if Bool.random(using: &random) {
-                    text[offset] = UInt8.random(in: 0...255, using: &random)
-                } else {
-                    text.removeSubrange(offset..<min(text.count, offset + 9))
-                }
-            }
-            do throws(Failure) {
-                let lock = try LockFile(parsing: Bytes(text), path: "l")
-                #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
-            } catch {
-                #expect(error.place == "l")
-                refused += 1
-            }
-        }
-        #expect(refused > 1000)
         for count in 0..<original.count - 1 {
             #expect(throws: Failure.self) { try LockFile(parsing: Bytes(Array(original[..<count])), path: "l") }
         }

@@ -3,29 +3,25 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-@Suite struct MappedFileTests {
+final class MappedFileTests: DirectorySuite {
     /// What was opened is what is read and hashed, whatever the path leads to by then.
-    @Test func whatWasOpenedIsRead() throws {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/bundle.zip"
-            let bundle = try Fixture().bundle()
-            try Data(bundle).write(to: URL(fileURLWithPath: path))
-            let file = try MappedFile(path: path)
-            try Data("another".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-            #expect(file.digest() == SHA256Digest(hashing: Bytes(bundle)))
-            let reader = try BundleReader(file)
-            #expect(reader.name == path)
-            try reader.verifyContents()
-            #expect(throws: Failure.self) { try BundleReader(path: path) }
-        }
+    @Test func replacedFileIsReadAsOpened() throws {
+        let path = directory + "/bundle.zip"
+        let bundle = try Fixture().bundle()
+        try Data(bundle).write(to: URL(fileURLWithPath: path))
+        let file = try MappedFile(path: path)
+        try Data("another".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        #expect(file.digest() == SHA256Digest(hashing: Bytes(bundle)))
+        let reader = try BundleReader(file)
+        #expect(reader.name == path)
+        try reader.verifyContents()
+        #expect(throws: Failure.self) { try BundleReader(path: path) }
     }
 
     @Test func digestOfManyPieces() throws {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/file"
-            let content = (0..<(3 << 20) + 17).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-            try Data(content).write(to: URL(fileURLWithPath: path))
-            #expect(try MappedFile(path: path).digest() == SHA256Digest(hashing: Bytes(content)))
-        }
+        let path = directory + "/file"
+        let content = (0..<(3 << 20) + 17).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+        try Data(content).write(to: URL(fileURLWithPath: path))
+        #expect(try MappedFile(path: path).digest() == SHA256Digest(hashing: Bytes(content)))
     }
 }

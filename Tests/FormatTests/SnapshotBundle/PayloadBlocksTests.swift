@@ -5,7 +5,7 @@ import Testing
 @testable import SnapshotBundle
 
 /// Payloads, which are deflated in blocks.
-struct PayloadBlocksTests {
+final class PayloadBlocksTests: DirectorySuite {
     /// Records of about a kilobyte each, whose values are hexadecimal digits.
     private static func records(_ count: Int) -> [(id: String, value: String)] {
         var random = SplitMix(state: 7)
@@ -105,44 +105,42 @@ struct PayloadBlocksTests {
     /// Written anew in Python from the comment on `PayloadBlocks`.
     @Test func `The stream is what the rules say`() throws {
         let bytes = try Self.bundle(Self.snapshot(Self.records(6_000)))
-        try TemporaryDirectory.with { directory in
-            try write(bytes, to: directory + "/b.zip")
-            let script = """
-                import json, sys, zipfile, zlib
-                with open("b.zip", "rb") as file:
-                    whole = file.read()
-                archive = zipfile.ZipFile("b.zip")
-                entry = archive.getinfo("records.json")
-                text = archive.read(entry)
-                begin = entry.header_offset + 30 + 12 + 20
-                trial, least = zlib.compressobj(1, zlib.DEFLATED, -15, 8), 16384
-                deflated = len(trial.compress(text[:131072]) + trial.flush())
-                ratio = min(len(text), 131072) / deflated
-                while least < 524288 and ratio ** 2 > 2.5 * least / 16384 and ratio ** 3 > 8 * least / 16384:
-                    least *= 2
-                starts, place, most = [0], 9, 2 ** 64
-                for record in json.loads(text)["data"]:
-                    size = len(json.dumps(record, separators=(",", ":"), sort_keys=True))
-                    hashed = 0xCBF29CE484222325
-                    for byte in record["id"].encode():
-                        hashed = (hashed ^ byte) * 0x100000001B3 % most
-                    hashed = (hashed ^ hashed >> 33) * 0xFF51AFD7ED558CCD % most
-                    hashed = (hashed ^ hashed >> 33) % least
-                    so_far = place - starts[-1]
-                    if so_far >= 4 * least or so_far >= least and hashed < size:
-                        starts.append(place)
-                    place += size + 1
-                starts.append(place - 1)
-                stream = b""
-                for start, end in zip(starts, starts[1:] + [len(text)]):
-                    deflater = zlib.compressobj(7, zlib.DEFLATED, -15, 8)
-                    stream += deflater.compress(text[start:end])
-                    stream += deflater.flush(zlib.Z_FINISH if end == len(text) else zlib.Z_SYNC_FLUSH)
-                assert len(starts) > 4, starts
-                assert stream == whole[begin:begin + entry.compress_size], (len(stream), entry.compress_size)
-                """
-            let outcome = try run("python3", ["-c", script], in: directory)
-            #expect(outcome.status == 0, "\(outcome.output)")
-        }
+        try write(bytes, to: directory + "/b.zip")
+        let script = """
+            import json, sys, zipfile, zlib
+            with open("b.zip", "rb") as file:
+                whole = file.read()
+            archive = zipfile.ZipFile("b.zip")
+            entry = archive.getinfo("records.json")
+            text = archive.read(entry)
+            begin = entry.header_offset + 30 + 12 + 20
+            trial, least = zlib.compressobj(1, zlib.DEFLATED, -15, 8), 16384
+            deflated = len(trial.compress(text[:131072]) + trial.flush())
+            ratio = min(len(text), 131072) / deflated
+            while least < 524288 and ratio ** 2 > 2.5 * least / 16384 and ratio ** 3 > 8 * least / 16384:
+                least *= 2
+            starts, place, most = [0], 9, 2 ** 64
+            for record in json.loads(text)["data"]:
+                size = len(json.dumps(record, separators=(",", ":"), sort_keys=True))
+                hashed = 0xCBF29CE484222325
+                for byte in record["id"].encode():
+                    hashed = (hashed ^ byte) * 0x100000001B3 % most
+                hashed = (hashed ^ hashed >> 33) * 0xFF51AFD7ED558CCD % most
+                hashed = (hashed ^ hashed >> 33) % least
+                so_far = place - starts[-1]
+                if so_far >= 4 * least or so_far >= least and hashed < size:
+                    starts.append(place)
+                place += size + 1
+            starts.append(place - 1)
+            stream = b""
+            for start, end in zip(starts, starts[1:] + [len(text)]):
+                deflater = zlib.compressobj(7, zlib.DEFLATED, -15, 8)
+                stream += deflater.compress(text[start:end])
+                stream += deflater.flush(zlib.Z_FINISH if end == len(text) else zlib.Z_SYNC_FLUSH)
+            assert len(starts) > 4, starts
+            assert stream == whole[begin:begin + entry.compress_size], (len(stream), entry.compress_size)
+            """
+        let outcome = try run("python3", ["-c", script], in: directory)
+        #expect(outcome.status == 0, "\(outcome.output)")
     }
 }

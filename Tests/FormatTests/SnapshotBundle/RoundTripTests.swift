@@ -3,41 +3,39 @@ import RemoteSettingsModel
 import Testing
 @testable import SnapshotBundle
 
-@Suite struct RoundTripTests {
+final class RoundTripTests: DirectorySuite {
     @Test(arguments: [0, 1, 1908], [BundleWriter.Compression.deflate, .storedRecords, .stored])
-    func whatIsWrittenIsRead(count: Int, storage: BundleWriter.Compression) throws {
+    func bundleIsReadAsWritten(count: Int, storage: BundleWriter.Compression) throws {
         let fixture = Fixture.records(count)
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            let written = try fixture.writer(storage).write(toNewFile: path)
-            let file = try contents(path)
-            #expect(written.size == file.count)
-            #expect(written.sha256 == digest(file))
+        let path = directory + "/b.zip"
+        let written = try fixture.writer(storage).write(toNewFile: path)
+        let file = try contents(path)
+        #expect(written.size == file.count)
+        #expect(written.sha256 == digest(file))
 
-            let reader = try BundleReader(path: path)
-            #expect(reader.head.collection.description == fixture.collection)
-            #expect(reader.head.timestamp.milliseconds == fixture.timestamp)
-            #expect(reader.head.records == count)
-            #expect(reader.head.attachments == count)
-            #expect(reader.head.omitted == 0)
-            #expect(reader.head.trust == .signed)
-            #expect(try reader.payloadText().text == fixture.payload)
-            #expect(try reader.metadataText().text == fixture.metadata)
-            #expect(try reader.chain()?.text == fixture.chain)
-            #expect(try reader.payload().records.count == count)
-            #expect(try Manifest.digest(of: reader.manifestText()) == written.content)
-            #expect(try reader.verifyContents() == written.manifest)
-            #expect(Array(reader.attachments) == fixture.sources.keys.sorted())
-            for record in fixture.records {
-                let bytes = try #require(record.attachment?.bytes)
-                #expect(try reader.attachment(digest(bytes))?.array == bytes)
-                #expect(try reader.attachmentSize(digest(bytes)) == bytes.count)
-            }
-            #expect(!reader.contains(digest([1])))
-            #expect(try reader.attachment(digest([1])) == nil)
-            #expect(try BundleHead.read(path: path) == reader.head)
-            #expect(try BundleReader(bytes: Bytes(file), name: "memory").verifyContents() == written.manifest)
+        let reader = try BundleReader(path: path)
+        #expect(reader.head.collection.description == fixture.collection)
+        #expect(reader.head.timestamp.milliseconds == fixture.timestamp)
+        #expect(reader.head.records == count)
+        #expect(reader.head.attachments == count)
+        #expect(reader.head.omitted == 0)
+        #expect(reader.head.trust == .signed)
+        #expect(try reader.payloadText().text == fixture.payload)
+        #expect(try reader.metadataText().text == fixture.metadata)
+        #expect(try reader.chain()?.text == fixture.chain)
+        #expect(try reader.payload().records.count == count)
+        #expect(try Manifest.digest(of: reader.manifestText()) == written.content)
+        #expect(try reader.verifyContents() == written.manifest)
+        #expect(Array(reader.attachments) == fixture.sources.keys.sorted())
+        for record in fixture.records {
+            let bytes = try #require(record.attachment?.bytes)
+            #expect(try reader.attachment(digest(bytes))?.array == bytes)
+            #expect(try reader.attachmentSize(digest(bytes)) == bytes.count)
         }
+        #expect(!reader.contains(digest([1])))
+        #expect(try reader.attachment(digest([1])) == nil)
+        #expect(try BundleHead.read(path: path) == reader.head)
+        #expect(try BundleReader(bytes: Bytes(file), name: "memory").verifyContents() == written.manifest)
     }
 
     @Test func unsignedBundleHasNoChain() throws {
@@ -64,56 +62,50 @@ import Testing
         #expect(manifest.files.first { $0.location == "x/2" }?.records == ["a", "c"])
     }
 
-    @Test func whatIsOmittedIsListedWithItsReason() throws {
+    @Test func omittedAttachmentIsListedWithReason() throws {
         let fixture = Fixture.records(4)
         var sources = fixture.sources
         let left = fixture.records.prefix(2).compactMap { $0.attachment.map { digest($0.bytes) } }
         for hash in left { sources[hash] = .omitted(.maxSize) }
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            let written = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
-            let reader = try BundleReader(path: path)
-            let manifest = try reader.verifyContents()
-            #expect(manifest == written.manifest)
-            #expect((reader.head.attachments, reader.head.omitted) == (2, 2))
-            #expect(manifest.omissions == [Omission(reason: .maxSize, count: 2, bytes: 40 + 73)])
-            #expect(Set(manifest.files.filter { $0.omitted == .maxSize }.map(\.sha256)) == Set(left))
-        }
+        let path = directory + "/b.zip"
+        let written = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
+        let reader = try BundleReader(path: path)
+        let manifest = try reader.verifyContents()
+        #expect(manifest == written.manifest)
+        #expect((reader.head.attachments, reader.head.omitted) == (2, 2))
+        #expect(manifest.omissions == [Omission(reason: .maxSize, count: 2, bytes: 40 + 73)])
+        #expect(Set(manifest.files.filter { $0.omitted == .maxSize }.map(\.sha256)) == Set(left))
     }
 
-    @Test func sourcesMayBeFilesAndOtherBundles() throws {
+    @Test func attachmentsFromFilesAndBundles() throws {
         let fixture = Fixture.records(6)
-        try TemporaryDirectory.with { directory in
-            let old = directory + "/old.zip"
-            _ = try fixture.writer().write(toNewFile: old)
-            var sources = fixture.sources
-            for (index, hash) in sources.keys.sorted().enumerated() {
-                if index % 2 == 0 {
-                    sources[hash] = .bundle(try BundleReader(path: old))
-                } else if case .bytes(let bytes)? = sources[hash] {
-                    try write(bytes.array, to: directory + "/\(index)")
-                    sources[hash] = .file(path: directory + "/\(index)")
-                }
+        let old = directory + "/old.zip"
+        _ = try fixture.writer().write(toNewFile: old)
+        var sources = fixture.sources
+        for (index, hash) in sources.keys.sorted().enumerated() {
+            if index % 2 == 0 {
+                sources[hash] = .bundle(try BundleReader(path: old))
+            } else if case .bytes(let bytes)? = sources[hash] {
+                try write(bytes.array, to: directory + "/\(index)")
+                sources[hash] = .file(path: directory + "/\(index)")
             }
-            let new = directory + "/new.zip"
-            _ = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: new)
-            #expect(try contents(new) == contents(old))
         }
+        let new = directory + "/new.zip"
+        _ = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: new)
+        #expect(try contents(new) == contents(old))
     }
 
     /// More than the 65,535 that a ZIP without its 64-bit records can count.
-    @Test func moreAttachmentsThanSixteenBitsCount() throws {
+    @Test func bundleOf66000Attachments() throws {
         let fixture = Fixture.records(66_000)
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            let written = try fixture.writer().write(toNewFile: path)
-            let reader = try BundleReader(path: path)
-            #expect(reader.head.attachments == 66_000)
-            #expect(try reader.verifyContents() == written.manifest)
-            for record in fixture.records.suffix(100) {
-                let bytes = try #require(record.attachment?.bytes)
-                #expect(try reader.attachment(digest(bytes))?.array == bytes)
-            }
+        let path = directory + "/b.zip"
+        let written = try fixture.writer().write(toNewFile: path)
+        let reader = try BundleReader(path: path)
+        #expect(reader.head.attachments == 66_000)
+        #expect(try reader.verifyContents() == written.manifest)
+        for record in fixture.records.suffix(100) {
+            let bytes = try #require(record.attachment?.bytes)
+            #expect(try reader.attachment(digest(bytes))?.array == bytes)
         }
     }
 }

@@ -3,21 +3,15 @@ import RemoteSettingsModel
 @testable import SnapshotBundle
 import Testing
 
-@Suite struct WriterTests {
+final class WriterTests: DirectorySuite {
     private func error(_ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput]) throws -> Failure? {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            do {
-                _ = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
-                return nil
-            } catch let error as Failure {
-                #expect(!FileManager.default.fileExists(atPath: path))
-                return error
-            }
-        }
+        let path = "\(directory)/\(UUID().uuidString).zip"
+        let error = failure(of: { try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path) })
+        #expect(FileManager.default.fileExists(atPath: path) == (error == nil))
+        return error
     }
 
-    @Test func wrongSourcesAreNamedAndLeaveNoFile() throws {
+    @Test func wrongAttachmentIsNamedAndLeavesNoFile() throws {
         let fixture = Fixture.records(5)
         let hash = try #require(fixture.sources.keys.min())
         let name = "attachments/\(hash)"
@@ -29,12 +23,10 @@ import Testing
             sources[hash] = .bytes(Bytes(wrong))
             let fromMemory = try #require(try error(fixture, sources))
             #expect((fromMemory.code, fromMemory.entry) == (.usage, name))
-            try TemporaryDirectory.with { directory in
-                try write(wrong, to: directory + "/file")
-                sources[hash] = .file(path: directory + "/file")
-                let fromFile = try #require(try error(fixture, sources))
-                #expect((fromFile.code, fromFile.entry, fromFile.place) == (.usage, name, directory + "/file"))
-            }
+            try write(wrong, to: directory + "/file")
+            sources[hash] = .file(path: directory + "/file")
+            let fromFile = try #require(try error(fixture, sources))
+            #expect((fromFile.code, fromFile.entry, fromFile.place) == (.usage, name, directory + "/file"))
         }
         var sources = fixture.sources
         sources[hash] = nil
@@ -50,7 +42,7 @@ import Testing
         #expect(try error(fixture, sources)?.entry == "attachments/\(digest([9]))")
     }
 
-    @Test func inconsistentSnapshotsAreRefused() throws {
+    @Test func inconsistentSnapshotIsRefused() throws {
         var fixture = Fixture()
         fixture.records = [("b", nil), ("a", nil)]
         // Nobody can make such a snapshot, so that the writer cannot be given one.
@@ -63,16 +55,14 @@ import Testing
     }
 
     @Test func existingFileIsNotOverwritten() throws {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            try write([1, 2, 3], to: path)
-            #expect(throws: Failure.self) { try Fixture.records(1).writer().write(toNewFile: path) }
-            #expect(try contents(path) == [1, 2, 3])
-            let nowhere = try #require(throws: Failure.self) {
-                try Fixture.records(1).writer().write(toNewFile: directory + "/no/b.zip")
-            }
-            #expect(nowhere.code == .storage)
+        let path = directory + "/b.zip"
+        try write([1, 2, 3], to: path)
+        #expect(throws: Failure.self) { try Fixture.records(1).writer().write(toNewFile: path) }
+        #expect(try contents(path) == [1, 2, 3])
+        let nowhere = try #require(throws: Failure.self) {
+            try Fixture.records(1).writer().write(toNewFile: directory + "/no/b.zip")
         }
+        #expect(nowhere.code == .storage)
     }
 
     @Test func fullDeviceIsReported() throws {
@@ -94,43 +84,41 @@ import Testing
         let text = [UInt8](repeating: 0x61, count: 5 << 20)
         var fixture = Fixture()
         fixture.records = [("a", (noise + text, "noise")), ("b", (text + noise, "text")), ("c", (noise, "small"))]
-        try TemporaryDirectory.with { directory in
-            var sources: [SHA256Digest: AttachmentInput] = [:]
-            for record in fixture.records {
-                let bytes = try #require(record.attachment?.bytes)
-                try write(bytes, to: directory + "/" + record.id)
-                sources[digest(bytes)] = .file(path: directory + "/" + record.id)
-            }
-            let path = directory + "/b.zip"
-            let written = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
-            #expect(written.size > (7 + 2 + 2) << 20 && written.size < (7 + 2 + 2 + 1) << 20)
-            let reader = try BundleReader(path: path)
-            try reader.verifyContents()
-            for record in fixture.records {
-                let bytes = try #require(record.attachment?.bytes)
-                var streamed: [UInt8] = []
-                let isPresent = try reader.streamAttachment(digest(bytes)) { piece in
-                    #expect(piece.count <= 1 << 20)
-                    unsafe piece.withUnsafeBufferPointer { unsafe streamed.append(contentsOf: $0) }
-                }
-                #expect(isPresent)
-                #expect(streamed == bytes)
-            }
-            for hash in sources.keys { sources[hash] = .bundle(reader) }
-            let again = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "2")
-            #expect(again == written)
-            try write((noise + text).dropLast() + [0], to: directory + "/a")
-            sources[digest(noise + text)] = .file(path: directory + "/a")
-            #expect(throws: Failure.self) {
-                try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "3")
-            }
-            #expect(!FileManager.default.fileExists(atPath: path + "3"))
+        var sources: [SHA256Digest: AttachmentInput] = [:]
+        for record in fixture.records {
+            let bytes = try #require(record.attachment?.bytes)
+            try write(bytes, to: directory + "/" + record.id)
+            sources[digest(bytes)] = .file(path: directory + "/" + record.id)
         }
+        let path = directory + "/b.zip"
+        let written = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
+        #expect(written.size > (7 + 2 + 2) << 20 && written.size < (7 + 2 + 2 + 1) << 20)
+        let reader = try BundleReader(path: path)
+        try reader.verifyContents()
+        for record in fixture.records {
+            let bytes = try #require(record.attachment?.bytes)
+            var streamed: [UInt8] = []
+            let isPresent = try reader.streamAttachment(digest(bytes)) { piece in
+                #expect(piece.count <= 1 << 20)
+                unsafe piece.withUnsafeBufferPointer { unsafe streamed.append(contentsOf: $0) }
+            }
+            #expect(isPresent)
+            #expect(streamed == bytes)
+        }
+        for hash in sources.keys { sources[hash] = .bundle(reader) }
+        let again = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "2")
+        #expect(again == written)
+        try write((noise + text).dropLast() + [0], to: directory + "/a")
+        sources[digest(noise + text)] = .file(path: directory + "/a")
+        #expect(throws: Failure.self) {
+            try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "3")
+        }
+        #expect(!FileManager.default.fileExists(atPath: path + "3"))
     }
 
     /// The first 1 MiB of a large entry decides, and the whole of a small one. Contents that were packed beforehand
     /// have the same bytes.
-    @Test func theFirstBytesOfALargeEntryDecide() throws {
+    @Test func firstMebibyteDecidesCompression() throws {
         var random = SplitMix(state: 4)
         var fixture = Fixture()
         var noise = (0..<5 << 20).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -141,22 +129,20 @@ import Testing
             ("part", (Array(noise[..<(1 << 20)]), "part")), ("small", (Array(noise[..<(4 << 20)]), "small")),
             ("whole", (noise, "whole")),
         ]
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/b.zip"
-            let written = try fixture.writer().write(toNewFile: path)
-            let file = try contents(path)
-            #expect(written.size == file.count)
-            #expect(written.sha256 == digest(file))
-            let reader = try BundleReader(path: path)
-            try reader.verifyContents()
-            for record in fixture.records {
-                let bytes = try #require(record.attachment?.bytes)
-                let entry = try #require(try reader.packedAttachment(digest(bytes)))
-                #expect(entry.isDeflated == (record.id != "small" && record.id != "noise"))
-                if !entry.isDeflated { #expect(entry.bytes == Bytes(bytes)) }
-                guard bytes.count <= EntryWriter.wholeTrial else { continue }
-                #expect(try Deflater.forBundles("x").pack(Bytes(bytes)).1 == entry.bytes)
-            }
+        let path = directory + "/b.zip"
+        let written = try fixture.writer().write(toNewFile: path)
+        let file = try contents(path)
+        #expect(written.size == file.count)
+        #expect(written.sha256 == digest(file))
+        let reader = try BundleReader(path: path)
+        try reader.verifyContents()
+        for record in fixture.records {
+            let bytes = try #require(record.attachment?.bytes)
+            let entry = try #require(try reader.packedAttachment(digest(bytes)))
+            #expect(entry.isDeflated == (record.id != "small" && record.id != "noise"))
+            if !entry.isDeflated { #expect(entry.bytes == Bytes(bytes)) }
+            guard bytes.count <= EntryWriter.wholeTrial else { continue }
+            #expect(try Deflater.forBundles("x").pack(Bytes(bytes)).1 == entry.bytes)
         }
     }
 }

@@ -15,15 +15,18 @@ struct RecordFilterTests {
     @Test(arguments: [
         ("", FilterOutcome.passed), (#","filter_expression":"""#, .passed), (#","filter_expression":" \t\n""#, .passed),
         (#","filter_expression":null"#, .passed), (#","filter_expression":"true""#, .passed),
-        (#","filter_expression":"1 == 2""#, .rejected),
-        (#","filter_expression":"1""#, .notBoolean(1)),
+        (#","filter_expression":"1 == 2""#, .rejected), (#","filter_expression":"1""#, .notBoolean(1)),
+        // Mobile includes a record whose filter is no text. It cannot say for whom the record is.
         (#","filter_expression":5"#, .failed(.notAString(found: "a number"))),
+        (#","filter_expression":false"#, .failed(.notAString(found: "a boolean"))),
+        (#","filter_expression":{}"#, .failed(.notAString(found: "an object"))),
+        (#","filter_expression":["true"]"#, .failed(.notAString(found: "an array"))),
         (#","filter_expression":"1 +""#, .failed(.syntax(offset: 3, expected: "an operand", found: "the end"))),
         (#","x":{"filter_expression":"false"}"#, .passed), (#","x":"\"filter_expression\":false""#, .passed),
         (#","filter_expression":"env.appinfo.OS == 'Android'","z":1"#, .passed),
         (#","filter_expression":"env.plan == \"pro\"""#, .passed),
     ])
-    func outcomes(_ fields: String, _ expected: FilterOutcome) throws {
+    func outcomeOfRecordFilter(_ fields: String, _ expected: FilterOutcome) throws {
         let record = try record(fields)
         var filter = RecordFilter(context: context)
         #expect(filter.outcome(of: record) == expected)
@@ -47,7 +50,7 @@ struct RecordFilterTests {
     }
 
     /// A single costly filter excludes only its record.
-    @Test func aCostlyFilterLeavesTheOthers() throws {
+    @Test func costlyFilterExcludesOnlyItsRecord() throws {
         var filter = RecordFilter(context: .app(custom: ["text": .string(String(repeating: "a", count: 500))]))
         let costly = "env.text|regExpMatch('(a*)*(a*)*(a*)*b') == null"
         #expect(filter.outcome(of: costly) == .failed(.tooMuchWork(limit: FilterLimits.steps)))
@@ -55,7 +58,7 @@ struct RecordFilterTests {
     }
 
     /// Patterns that alone stay just below the limit of one evaluation.
-    @Test(.timeLimit(.minutes(1))) func manyCostlyPatterns() throws {
+    @Test(.timeLimit(.minutes(1))) func manyCostlyPatternsAreStopped() throws {
         let text = String(repeating: "a", count: 2000)
         var filter = RecordFilter(context: .app(custom: ["text": .string(text)]))
         for number in 0..<20_000 {
@@ -65,7 +68,7 @@ struct RecordFilterTests {
     }
 
     /// The outcome of a filter is not reused for a filter that Swift's strings cannot tell apart from it.
-    @Test func spellingsAreDistinct() throws {
+    @Test func unicodeFormsAreDistinctInFilters() throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         let context = FilterContext.app(
             country: two, custom: [one.exact: 1, two.exact: 2],
@@ -82,20 +85,19 @@ struct RecordFilterTests {
 
     @Test(arguments: [
         "env.channel == 'nightly'", "env.version|versionCompare('133.0') == 0", "env.locale == 'de-AT'",
-        "env.formFactor == 'phone'", "env.country == 'AT'",
-        "env.os.name == 'Android' && env.os.version == '15'",
+        "env.formFactor == 'phone'", "env.country == 'AT'", "env.os.name == 'Android' && env.os.version == '15'",
         "env.appinfo.os.name == 'Android' && env.appinfo.os.version == '15'",
         "env.appinfo.OS == 'Android' && env.appinfo.ID == 'org.example'", "env.plan == 'pro' && env.beta",
-        "'plan' in env", "env.missing == null",
-        "env.locale in ['de-DE', 'de-AT']", "env.locale|regExpMatch('^de') != null",
+        "'plan' in env", "env.missing == null", "env.locale in ['de-DE', 'de-AT']",
+        "env.locale|regExpMatch('^de') != null",
     ])
-    func environment(_ text: String) throws {
+    func appAttributesInFilter(_ text: String) throws {
         #expect(try FilterExpression(parsing: text).matches(context))
         #expect(try FilterExpression(parsing: text).matches(.empty) == (text == "env.missing == null"))
     }
 
     /// As in Mozilla's mobile client, where the custom members are put in last.
-    @Test func aCustomMemberReplacesTheOfficialOne() throws {
+    @Test func customAttributeReplacesOfficialOne() throws {
         let context = FilterContext.app(
             channel: "nightly", locale: "de", appID: "org.example", os: "iOS",
             custom: ["channel": "beta", "appinfo": ["ID": "other"]])
@@ -108,7 +110,7 @@ struct RecordFilterTests {
     }
 
     @Test(arguments: [("WINNT", "isWindows"), ("Darwin", "isMac"), ("Linux", "isLinux"), ("iOS", "isPhone")])
-    func systemsByName(_ os: String, _ name: String) throws {
+    func operatingSystemFlags(_ os: String, _ name: String) throws {
         for member in ["isWindows", "isMac", "isLinux"] {
             let filter = try FilterExpression(parsing: "env.os.\(member)")
             #expect(filter.matches(.app(os: os)) == (member == name))
@@ -117,7 +119,7 @@ struct RecordFilterTests {
     }
 
     /// If a chain of names ends in nothing, the value is undefined, so that a negated test includes.
-    @Test func appWithoutAttributes() throws {
+    @Test func missingAttributeIsUndefined() throws {
         #expect(try FilterExpression(parsing: #"env.appinfo.OS != "iOS""#).matches(.empty))
         #expect(try FilterExpression(parsing: #"env.appinfo.OS == "iOS""#).matches(.empty) == false)
         #expect(try FilterExpression(parsing: #"env.version|versionCompare("1") >= 0"#).matches(.empty) == false)
@@ -129,14 +131,14 @@ struct RecordFilterTests {
         ("attachment.filename|regExpMatch('[.]bin$') != null", true),
         ("version|versionCompare('1.0') > 0 && !deleted", true), ("tags[0] == 'x'", true),
     ])
-    func rulesOverRecords(_ text: String, _ expected: Bool) throws {
+    func filterOverRecordFields(_ text: String, _ expected: Bool) throws {
         let record = try record(
             #","fromLang":"en","version":"2.1","tags":["x"],"attachment":{"filename":"m.bin","size":999999,"hash":"h","location":"l","mimetype":"t"}"#
         )
         #expect(try FilterExpression(parsing: text).matches(try FilterContext(record: record)) == expected)
     }
 
-    @Test func readsJSON() throws {
+    @Test func filterValueFromJSON() throws {
         let json = try JSONValue(parsing: Bytes(utf8: #"{"n":1.5e3,"b":[true,null,"x"],"o":{}}"#))
         #expect(FilterValue(json) == ["n": 1500, "b": [true, .null, "x"], "o": [:]])
         #expect(FilterValue(json).description == #"{"n": 1500, "b": [true, null, "x"], "o": {}}"#)

@@ -10,9 +10,7 @@ struct ChainConstraintTests {
     @Test(arguments: [BasicConstraints.notCertificateAuthority, nil])
     func issuerMustBeCertificateAuthority(constraints: BasicConstraints?) throws {
         for position in 2...3 {
-            var pki = TestPKI()
-            pki.recipes[position - 1].basicConstraints = constraints
-            let made = try pki.issue()
+            let made = try TestPKI.chain { $0.recipes[position - 1].basicConstraints = constraints }
             #expect(throws: Failure.notAnAuthority(made.label(position))) { try made.verified() }
         }
     }
@@ -41,17 +39,15 @@ struct ChainConstraintTests {
 
     @Test func issuerKeyUsageMustAllowCertSign() throws {
         for position in 2...3 {
-            var pki = TestPKI()
-            pki.recipes[position - 1].keyUsage = KeyUsage(digitalSignature: true, cRLSign: true)
-            let made = try pki.issue()
+            let made = try TestPKI.chain {
+                $0.recipes[position - 1].keyUsage = KeyUsage(digitalSignature: true, cRLSign: true)
+            }
             #expect(throws: Failure.missingKeyUsage(made.label(position), usage: "keyCertSign")) { try made.verified() }
         }
     }
 
     @Test func leafKeyUsageMustAllowDigitalSignature() throws {
-        var pki = TestPKI()
-        pki.leaf.keyUsage = KeyUsage(keyAgreement: true)
-        let made = try pki.issue()
+        let made = try TestPKI.chain { $0.leaf.keyUsage = KeyUsage(keyAgreement: true) }
         #expect(throws: Failure.missingKeyUsage(made.label(1), usage: "digitalSignature")) { try made.verified() }
     }
 
@@ -60,12 +56,10 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.recipes[position - 1].extendedKeyUsage = [.serverAuth, .any]
         let made = try pki.issue()
-        let error = failure { try made.verified() }
-        #expect(
-            error.tells(
-                .certificate, "\(made.label(position)) has the extended key usage ", "serverAuth",
-                "but codeSigning is required"),
-            "\(String(describing: error))")
+        expectFailure(
+            .certificate, "\(made.label(position)) has the extended key usage ", "serverAuth",
+            "but codeSigning is required"
+        ) { try made.verified() }
         pki.recipes[position - 1].extendedKeyUsage = [.serverAuth, .codeSigning]
         #expect(throws: Never.self) { try pki.issue().verified() }
     }
@@ -94,9 +88,9 @@ struct ChainConstraintTests {
     ])
     func permittedNameConstraintIsEnforced(constraint: String, permitted: Bool) throws {
         for position in 2...3 {
-            var pki = TestPKI()
-            pki.recipes[position - 1].nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
-            let made = try pki.issue()
+            let made = try TestPKI.chain {
+                $0.recipes[position - 1].nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
+            }
             let expected = Failure.nameNotPermitted(
                 made.label(1), name: SignerName.remoteSettings.dnsName, by: made.label(position),
                 permitted: [constraint])
@@ -116,13 +110,10 @@ struct ChainConstraintTests {
     }
 
     @Test func nameConstraintsCoverEveryNameOfTheLeaf() throws {
-        var pki = TestPKI()
-        pki.leaf.alternativeNames.append(.dnsName("example.org"))
-        let made = try pki.issue()
-        let error = failure { try made.verified() }
-        let expected =
-            "\(made.label(1)) has the name \"example.org\", but \(made.label(2)) permits only "
-        #expect(error.tells(.certificate, expected), "\(String(describing: error))")
+        let made = try TestPKI.chain { $0.leaf.alternativeNames.append(.dnsName("example.org")) }
+        expectFailure(
+            .certificate, "\(made.label(1)) has the name \"example.org\", but \(made.label(2)) permits only "
+        ) { try made.verified() }
     }
 
     @Test func unsupportedNameConstraintRefusesItsNameForm() throws {
@@ -151,9 +142,7 @@ struct ChainConstraintTests {
             NameConstraints(permittedEmailAddresses: ["example.org"]),
             NameConstraints(excludedEmailAddresses: ["example.org"]),
         ] {
-            var pki = TestPKI()
-            pki.intermediate.nameConstraints = constraints
-            let made = try pki.issue()
+            let made = try TestPKI.chain { $0.intermediate.nameConstraints = constraints }
             #expect(
                 throws: Failure.unsupportedNameConstraint(made.label(2), form: "rfc822Name", certificate: made.label(1))
             ) { try made.verified() }
@@ -203,9 +192,7 @@ struct ChainConstraintTests {
 
     @Test(arguments: 1...3)
     func certificateOfVersion1IsRefused(position: Int) throws {
-        var pki = TestPKI()
-        pki.recipes[position - 1].version = .v1
-        let made = try pki.issue()
+        let made = try TestPKI.chain { $0.recipes[position - 1].version = .v1 }
         #expect(throws: Failure.notVersion3(made.label(position))) { try made.verified() }
     }
 
@@ -227,9 +214,9 @@ struct ChainConstraintTests {
         pki.intermediate.nameConstraints = nil
         pki.intermediate.others = [.init(oid: .X509ExtensionID.nameConstraints, critical: false, value: [5, 0])]
         let made = try pki.issue()
-        let error = failure(of: { try made.verified() })
-        let expected = "\(made.label(2)) has the extension 2.5.29.30, which cannot be decoded"
-        #expect(error.tells(.certificate, expected), "\(String(describing: error))")
+        expectFailure(.certificate, "\(made.label(2)) has the extension 2.5.29.30, which cannot be decoded") {
+            try made.verified()
+        }
     }
 
     @Test func sha1CertificateSignatureIsRefused() throws {

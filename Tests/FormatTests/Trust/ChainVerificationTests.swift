@@ -37,18 +37,13 @@ struct ChainVerificationTests {
         let other = try TestPKI().issue()
         let anchors = try TrustAnchors(other.anchors.roots + TrustAnchors.mozillaProduction.roots)
         let expected = Failure.untrustedRoot(found: try made.anchors.roots[0], pinned: anchors.roots)
-        #expect(throws: expected) {
-            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
-        }
+        #expect(throws: expected) { try made.verified(pins: anchors) }
     }
 
     @Test func emptyPinsTrustNoRoot() throws {
         let made = try TestPKI().issue()
         let expected = Failure.untrustedRoot(found: try made.anchors.roots[0], pinned: [])
-        #expect(throws: expected) {
-            try CertificateChain(pem: made.pem)
-                .verified(anchors: TrustAnchors([]), signer: .remoteSettings, at: TestPKI.now)
-        }
+        #expect(throws: expected) { try made.verified(pins: TrustAnchors([])) }
     }
 
     @Test func anyPinnedRootIsTrusted() throws {
@@ -57,10 +52,7 @@ struct ChainVerificationTests {
         for position in 0...2 {
             var roots = mozilla
             roots.insert(try made.anchors.roots[0], at: position)
-            #expect(throws: Never.self) {
-                try CertificateChain(pem: made.pem)
-                    .verified(anchors: TrustAnchors(roots), signer: .remoteSettings, at: TestPKI.now)
-            }
+            #expect(throws: Never.self) { try made.verified(pins: TrustAnchors(roots)) }
         }
     }
 
@@ -74,9 +66,7 @@ struct ChainVerificationTests {
 
     @Test(arguments: 1...3)
     func expiredCertificateIsRefused(position: Int) throws {
-        var pki = TestPKI()
-        pki.recipes[position - 1].notAfter = "2026-01-31"
-        let made = try pki.issue()
+        let made = try TestPKI.chain { $0.recipes[position - 1].notAfter = "2026-01-31" }
         #expect(
             throws: Failure.expired(
                 made.label(position), notBefore: TestPKI.time("2026-01-01"), notAfter: TestPKI.time("2026-01-31"),
@@ -105,8 +95,8 @@ struct ChainVerificationTests {
         let before = Timestamp(milliseconds: first.milliseconds - 1)
         let after = Timestamp(milliseconds: last.milliseconds + 1)
         // A millisecond outside is refused.
-        #expect(failure(of: { try made.verified(at: before) }).tells(.certificate, " is not valid yet: "))
-        #expect(failure(of: { try made.verified(at: after) }).tells(.certificate, " expired: "))
+        expectFailure(.certificate, " is not valid yet: ") { try made.verified(at: before) }
+        expectFailure(.certificate, " expired: ") { try made.verified(at: after) }
     }
 
     // MARK: Order
@@ -115,12 +105,9 @@ struct ChainVerificationTests {
     func reorderedChainIsRefused(order: [Int]) throws {
         var made = try TestPKI().issue()
         made.certificates = order.map { made.certificates[$0] }
-        // Whatever stands last is pinned, so that only the order is wrong.
-        let anchors = try made.anchors
         let expected = (0...2).compactMap { original in order.firstIndex(of: original).map { made.label($0 + 1) } }
-        #expect(throws: Failure.reordered(expected: expected)) {
-            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
-        }
+        // Whatever stands last is pinned, so that only the order is wrong.
+        #expect(throws: Failure.reordered(expected: expected)) { try made.verified() }
     }
 
     @Test(arguments: 1...3)
@@ -131,9 +118,7 @@ struct ChainVerificationTests {
         stranger.recipes.removeFirst(2)
         stranger.root.name = "Stranger"
         made.certificates.insert(try stranger.issue().certificates[0], at: index)
-        #expect(throws: Failure.unrelatedCertificate(made.label(index + 1))) {
-            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
-        }
+        #expect(throws: Failure.unrelatedCertificate(made.label(index + 1))) { try made.verified(pins: anchors) }
     }
 
     @Test func duplicateCertificateInChainIsRefused() throws {
@@ -145,10 +130,9 @@ struct ChainVerificationTests {
     @Test func missingIntermediateIsRefused() throws {
         var made = try TestPKI().issue()
         made.certificates.remove(at: 1)
-        let error = failure(of: { try made.verified() })
-        #expect(
-            error.tells(.certificate, "\(made.label(1)) was issued by ", "but \(made.label(2)) follows it"),
-            "\(String(describing: error))")
+        expectFailure(.certificate, "\(made.label(1)) was issued by ", "but \(made.label(2)) follows it") {
+            try made.verified()
+        }
     }
 
     // MARK: Name and key of the leaf
@@ -174,15 +158,8 @@ struct ChainVerificationTests {
         #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [name])) { try pki.issue().verified() }
     }
 
-    @Test func aSignerOfTheCallersIsTaken() throws {
-        let signer = SignerName("normandy.content-signature.mozilla.org")
-        #expect(throws: Never.self) { try TestPKI(signer: signer).issue().verified(signer: signer) }
-    }
-
     @Test func leafKeyOfOtherCurveIsRefused() throws {
-        var pki = TestPKI()
-        pki.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
-        let made = try pki.issue()
+        let made = try TestPKI.chain { $0.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey()) }
         #expect(throws: Failure.wrongKeyType(made.label(1), found: "P256.PublicKey")) { try made.verified() }
     }
 
@@ -190,9 +167,9 @@ struct ChainVerificationTests {
 
     @Test(arguments: 1...3)
     func forgedCertificateIsRefused(position: Int) throws {
-        var pki = TestPKI()
-        pki.recipes[position - 1].forger = Certificate.PrivateKey(P384.Signing.PrivateKey())
-        let made = try pki.issue()
+        let made = try TestPKI.chain {
+            $0.recipes[position - 1].forger = Certificate.PrivateKey(P384.Signing.PrivateKey())
+        }
         let issuer = made.label(min(position + 1, 3))
         #expect(throws: Failure.invalidCertificateSignature(made.label(position), issuer: issuer)) {
             try made.verified()

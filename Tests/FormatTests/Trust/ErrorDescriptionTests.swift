@@ -20,11 +20,7 @@ struct ErrorDescriptionTests {
 
     @Test func untrustedRootErrorText() throws {
         let made = try TestPKI().issue()
-        let error = failure {
-            try CertificateChain(pem: made.pem)
-                .verified(anchors: .mozillaProduction, signer: .remoteSettings, at: TestPKI.now)
-        }
-        let description = try #require(error?.description)
+        let description = try #require(failure { try made.verified(pins: .mozillaProduction) }?.description)
         #expect(description.contains(try made.anchors.roots[0].hex))
         #expect(description.contains(TrustAnchors.mozillaProduction.roots[0].hex))
     }

@@ -7,7 +7,7 @@ import Testing
     private let chains = ["-----A-----\nx\n", "-----B-----\n\n| y\n-----", "-----C-----"].map { Bytes(utf8: $0) }
 
     @Test(arguments: 1...3)
-    func whatIsWrittenIsReadAsTheSame(_ count: Int) {
+    func keptChainsAreReadAsWritten(_ count: Int) {
         let kept = KeptChains(chains[0], Array(chains[1..<count]))
         #expect(kept.chains == Array(chains[..<count]))
         #expect(KeptChains(text: kept.text).chains == kept.chains)

@@ -62,23 +62,18 @@ struct RawSignatureTests {
     @Test func signatureBase64PaddingIsOptional() throws {
         // 96 bytes need no padding; whether a text with some is read shows in the error about its length.
         for padded in [false, true] {
-            #expect(throws: Failure.wrongSignatureLength(found: 95)) {
-                try verify([UInt8](repeating: 1, count: 95), padded: padded)
-            }
-            #expect(throws: Failure.wrongSignatureLength(found: 97)) {
-                try verify([UInt8](repeating: 1, count: 97), padded: padded)
+            for count in [95, 97] {
+                #expect(throws: Failure.wrongSignatureLength(found: count)) {
+                    try verify([UInt8](repeating: 1, count: count), padded: padded)
+                }
             }
         }
     }
 
-    @Test(arguments: [0, 1, 48, 95, 97, 98, 192])
+    /// 102 bytes are a signature in DER.
+    @Test(arguments: [0, 1, 48, 95, 97, 98, 102, 192])
     func signatureOfWrongLengthIsRefused(count: Int) {
         #expect(throws: Failure.wrongSignatureLength(found: count)) { try verify([UInt8](repeating: 1, count: count)) }
-    }
-
-    @Test func derSignatureIsRefused() throws {
-        let der = [0x30, 0x64] + [UInt8](repeating: 2, count: 100)
-        #expect(throws: Failure.wrongSignatureLength(found: 102)) { try verify(der) }
     }
 
     @Test(arguments: ["+", "/", " ", "\n", "=", "\u{0}", "é", "%"])
@@ -86,15 +81,14 @@ struct RawSignatureTests {
         let text = base64URL(try made.rawSignature(over: Self.payload))
         // As many bytes as before, so that the length is right.
         let changed = character + text.dropFirst(character.utf8.count)
-        let error = failure(of: { try chain.verify(changed, over: Self.payload) })
-        #expect(
-            error.tells(.untrusted, "the signature is not base64url: character 1, "), "\(String(describing: error))")
+        expectFailure(.untrusted, "the signature is not base64url: character 1, ") {
+            try chain.verify(changed, over: Self.payload)
+        }
     }
 
     @Test(arguments: ["A", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AB", "AAB", "=", "==", "A=A="])
     func signatureWithPartialBase64IsRefused(text: String) {
-        let error = failure(of: { try chain.verify(text, over: Self.payload) })
-        #expect(error.tells(.untrusted, "the signature is not base64url: "), "\(String(describing: error))")
+        expectFailure(.untrusted, "the signature is not base64url: ") { try chain.verify(text, over: Self.payload) }
     }
 
     @Test(arguments: [SignatureComponent.r, .s])

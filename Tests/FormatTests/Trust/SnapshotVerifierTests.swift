@@ -45,9 +45,7 @@ struct SnapshotVerifierTests {
 
     /// The pin authenticates the root. Whether the root has signed itself is checked before a chain is kept.
     @Test func pinnedCertificateThatIsNoRoot() throws {
-        var pki = TestPKI()
-        pki.root.forger = pki.intermediate.key
-        let made = try pki.issue()
+        let made = try TestPKI.chain { $0.root.forger = $0.intermediate.key }
         let (snapshot, pem) = (try snapshot(of: TestPKI.now, signedBy: made), try made.pem)
         let policy = TrustPolicy(roots: try made.anchors)
         #expect(throws: Never.self) {

@@ -75,8 +75,7 @@ struct SuccessionTests {
 
     /// The rows of the table in the comment of the function.
     private func table() throws -> [(conditions: [Substring], verdict: Substring)] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/Format/SnapshotBundle/Trust/Succession.swift")
+        let file = repository.appending(path: "Sources/Format/SnapshotBundle/Trust/Succession.swift")
         let text = try String(contentsOf: file, encoding: .utf8)
         let rows = text.split(separator: "\n").compactMap { line -> (conditions: [Substring], verdict: Substring)? in
             let cells = line.dropFirst(6).dropLast(2).split(separator: " | ")

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 import RemoteSettingsModel
-import SwiftASN1
-import X509
 @testable import SnapshotBundle
+import SwiftASN1
+import Testing
+import X509
 
 /// A throw-away authority whose chains break exactly the rule that a test is about.
 ///
@@ -67,6 +68,13 @@ struct TestPKI {
         return TestChain(certificates: certificates, leafKey: leaf.key)
     }
 
+    /// A chain that differs from a good one.
+    static func chain(_ change: (inout TestPKI) -> Void) throws -> TestChain {
+        var pki = TestPKI()
+        change(&pki)
+        return try pki.issue()
+    }
+
     static func time(_ text: String) -> Timestamp {
         guard let time = Timestamp(rfc3339: text) else { preconditionFailure("not a time: \(text)") }
         return time
@@ -127,8 +135,11 @@ struct TestChain {
         return CertificateLabel(position: position, count: certificates.count, subject: name ?? "")
     }
 
-    func verified(signer: SignerName = .remoteSettings, at time: Timestamp = TestPKI.now) throws -> VerifiedChain {
-        try CertificateChain(pem: pem).verified(anchors: anchors, signer: signer, at: time)
+    /// - Parameter pins: by default the chain's own root.
+    func verified(
+        signer: SignerName = .remoteSettings, at time: Timestamp = TestPKI.now, pins: TrustAnchors? = nil
+    ) throws -> VerifiedChain {
+        try CertificateChain(pem: pem).verified(anchors: pins ?? anchors, signer: signer, at: time)
     }
 
     /// Raw r and s over the content-signature message of `payload`.
@@ -159,10 +170,12 @@ func failure(of body: () throws -> some Any) -> Failure? {
     }
 }
 
-extension Failure? {
-    /// Whether the error has this code, and a sentence with all these parts.
-    func tells(_ code: Failure.Code, _ parts: String...) -> Bool {
-        guard let error = self else { return false }
-        return error.code == code && parts.allSatisfy { error.description.contains($0) }
-    }
+/// Expects that `body` fails with this code, and with a sentence that has all these parts.
+func expectFailure(
+    _ code: Failure.Code, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation,
+    of body: () throws -> some Any
+) {
+    let error = failure(of: body)
+    let isRight = error?.code == code && parts.allSatisfy { error?.description.contains($0) == true }
+    #expect(isRight, "\(String(describing: error))", sourceLocation: sourceLocation)
 }

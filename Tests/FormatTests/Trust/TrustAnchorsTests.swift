@@ -13,7 +13,7 @@ struct TrustAnchorsTests {
         #expect(try TrustAnchors(hashes: [Self.staging]) == .mozillaStaging)
     }
 
-    @Test func readsPlainHexOfEitherCase() throws {
+    @Test func rootHashWithoutColons() throws {
         let plain = Self.production.split(separator: ":").joined()
         #expect(try TrustAnchors(hashes: [plain]) == .mozillaProduction)
         #expect(try TrustAnchors(hashes: [plain.lowercased()]) == .mozillaProduction)
@@ -54,7 +54,7 @@ struct SignerNameTests {
         ("security-state-2", "onecrl.content-signature.mozilla.org", false),
         ("main", "REMOTE-settings.content-signature.mozilla.org", true),
     ])
-    func dependsOnTheBucket(bucket: String, name: String, expected: Bool) throws {
+    func signerNameOfBucket(bucket: String, name: String, expected: Bool) throws {
         let collection = try CollectionID(bucket: bucket, name: "onecrl")
         #expect((SignerName.expected(for: collection) == SignerName(name)) == expected)
         #expect(!expected || SignerName.expected(for: collection).hashValue == SignerName(name).hashValue)

@@ -50,8 +50,7 @@ import Testing
         #expect(found == [ReviewRequest(number: 7, state: .open, url: "u", body: "")])
         let asked = host.asked.withLock { $0[0] }
         #expect(
-            "\(asked.url)"
-                == "https://api.github.com/repos/o/r/pulls?head=o%3Aa%20b&base=main&state=all&per_page=100")
+            "\(asked.url)" == "https://api.github.com/repos/o/r/pulls?head=o%3Aa%20b&base=main&state=all&per_page=100")
         #expect(asked.headers["Authorization"] == "Bearer secret" && asked.method == .get && asked.body == nil)
         #expect(asked.headers["User-Agent"] != nil && asked.headers["X-GitHub-Api-Version"] == "2022-11-28")
         try await forge.close(

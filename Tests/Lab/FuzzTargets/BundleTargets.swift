@@ -94,13 +94,8 @@ extension FuzzTarget {
                 + source.bundleFiles
         }, mutate: ZIPMutation.apply
     ) { input in
-        let reader: BundleReader
-        do throws(Failure) {
-            reader = try BundleReader(bytes: Bytes(input), name: "fuzz.zip")
-        } catch {
-            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
-            return
-        }
+        let file = "fuzz.zip"
+        guard let reader = try accepted(try BundleReader(bytes: Bytes(input), name: file), from: file) else { return }
         for digest in reader.attachments {
             let size = try? reader.attachmentSize(digest)
             if let attachment = try? reader.attachment(digest) {
@@ -115,13 +110,7 @@ extension FuzzTarget {
         _ = try? reader.metadata()
         _ = try? reader.chain()
         _ = try? reader.payload()
-        let manifest: Manifest
-        do throws(Failure) {
-            manifest = try reader.verifyContents()
-        } catch {
-            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
-            return
-        }
+        guard let manifest = try accepted(try reader.verifyContents(), from: file) else { return }
         try require(try Bytes(manifest.text) == reader.manifestText(), "a manifest of another text")
         let payload = try reader.payload()
         try require(payload.records.count == manifest.head.records, "another number of records")
@@ -142,13 +131,8 @@ extension FuzzTarget {
             ]
         }, mutate: ZIPMutation.apply
     ) { input in
-        let zip: AttachmentsZIP
-        do throws(Failure) {
-            zip = try AttachmentsZIP(Bytes(input), name: "fuzz.zip")
-        } catch {
-            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
-            return
-        }
+        let file = "fuzz.zip"
+        guard let zip = try accepted(try AttachmentsZIP(Bytes(input), name: file), from: file) else { return }
         var sizes: Set<Int> = [0, 1, 3, 300]
         for start in input.indices.dropLast(28) where input[start] == 0x50 && input[start + 1] == 0x4B {
             sizes.insert(Int(input.number(start + 22, 4)))
@@ -185,19 +169,14 @@ extension FuzzTarget {
                 + [source.file("dumps/dumps.lock.json")].compactMap(\.self)
         }
     ) { input in
-        let lock: LockFile
-        do throws(Failure) {
-            lock = try LockFile(parsing: Bytes(input), path: "fuzz.lock")
-        } catch {
-            try require(error.description.hasPrefix("fuzz.lock"), "an error that does not name the file: \(error)")
-            return
-        }
+        let file = "fuzz.lock"
+        guard let lock = try accepted(try LockFile(parsing: Bytes(input), path: file), from: file) else { return }
         let text = Bytes(lock.text)
         do {
-            let again = try LockFile(parsing: text, path: "fuzz.lock")
+            let again = try LockFile(parsing: text, path: file)
             try require(again.text == lock.text, "written again, it differs: \(text.text)")
             for (id, entry) in lock.collections {
-                let found = try LockFile.collection(id, in: text, path: "fuzz.lock")
+                let found = try LockFile.collection(id, in: text, path: file)
                 try require(found == entry, "the entry of \(id) alone is another one: \(text.text)")
             }
         } catch let error as Failure {

@@ -26,11 +26,11 @@ extension FuzzTarget {
         "pem", "PEM texts of chains; what X509's own verifier refuses is refused", longest: 8192,
         words: [
             "-----BEGIN CERTIFICATE-----\n", "\n-----END CERTIFICATE-----\n", "-----BEGIN X-----", "-----", "=", "==",
-            "\r\n",
-            "\n", " ", "\t", "MII", "AAAA", "/", "+", "-", "_", "\u{0}",
+            "\r\n", "\n", " ", "\t", "MII", "AAAA", "/", "+", "-", "_", "\u{0}",
         ],
         seeds: { source in
-            guard !source.isRepeatable else { return [SeedSource.chain] }
+            // A chain that a recipe has issued once: signatures are made with random numbers.
+            guard !source.isRepeatable else { return [source.file("Tests/Faults/chain.pem")].compactMap(\.self) }
             return try [[], [1], [UInt8](repeating: 2, count: 40)].map { input in
                 var recipe = ChainRecipe(input)
                 return Array(try recipe.issue().map(ChainRecipe.pem).joined().utf8)
@@ -45,19 +45,11 @@ extension FuzzTarget {
     /// If a chain is taken, X509's verifier must take it too. That one checks neither purposes nor uses of keys, so
     /// that it takes some chains that are refused here.
     private static func compare(_ text: Bytes) throws {
-        let chain: CertificateChain
-        do throws(Failure) {
-            chain = try CertificateChain(pem: text)
-        } catch {
-            try require(!error.description.isEmpty, "an error without a text")
-            return
-        }
+        guard let chain = try accepted(try CertificateChain(pem: text)) else { return }
+        let anchors = TrustAnchors([chain.root])
         for time in times {
             for signer in [SignerName(ChainRecipe.signer), .remoteSettings, .oneCRL] {
-                do throws(Failure) {
-                    _ = try chain.verified(anchors: TrustAnchors([chain.root]), signer: signer, at: time)
-                } catch {
-                    try require(!error.description.isEmpty, "an error without a text")
+                guard try accepted(try chain.verified(anchors: anchors, signer: signer, at: time)) != nil else {
                     continue
                 }
                 let verdict = waited { await referenceVerdict(text, at: time) }
@@ -170,8 +162,7 @@ struct ChainRecipe {
 
     private static let domains = [
         "example.org", ".example.org", "s.example.org", "org", "", ".", "example.com", "S.EXAMPLE.ORG",
-        "x.s.example.org",
-        "*.example.org", "-", "s.example.org.", "xample.org", "..", " example.org",
+        "x.s.example.org", "*.example.org", "-", "s.example.org.", "xample.org", "..", " example.org",
     ]
 
     private mutating func generalName() -> GeneralName {

@@ -175,13 +175,10 @@ extension FuzzTarget {
         words: [
             "version: 1\n", "server: ", "allow-plain-http: true\n", "trust:\n", "  roots:\n", "    - ", "  signer: x\n",
             "  accept-unsigned: true\n", "attachments: ", "none", "all", "include: ", "max-size: ", "max-total: ",
-            "budget:\n",
-            "bundle: 1 MiB\n", "attachment: ", "total: ", "collections:\n", "  main/fuzz:\n", "    pin: 7\n",
-            "    pin:\n",
-            "      at: 7\n", "      until: 2026-01-01\n", "      reason: x\n", "&a ", "*a", "<<: ", "!!int ", "|\n",
-            ">\n",
-            "---\n", "...\n", "# ", "{", "}", "[", "]", "\t", "? ", "~", "\"", "'", "\r", "\r\n", "\u{85}", "\u{2028}",
-            "\u{FEFF}", String(repeating: "0", count: 64),
+            "budget:\n", "bundle: 1 MiB\n", "attachment: ", "total: ", "collections:\n", "  main/fuzz:\n",
+            "    pin: 7\n", "    pin:\n", "      at: 7\n", "      until: 2026-01-01\n", "      reason: x\n", "&a ",
+            "*a", "<<: ", "!!int ", "|\n", ">\n", "---\n", "...\n", "# ", "{", "}", "[", "]", "\t", "? ", "~", "\"",
+            "'", "\r", "\r\n", "\u{85}", "\u{2028}", "\u{FEFF}", String(repeating: "0", count: 64),
         ],
         seeds: { source in
             let root = String(repeating: "0a", count: 32)
@@ -213,13 +210,7 @@ extension FuzzTarget {
         }
     ) { input in
         let text = String(decoding: input, as: UTF8.self)
-        let before: DumpsConfiguration
-        do throws(Failure) {
-            before = try ConfigurationReader.read(text, file: "fuzz.yaml")
-        } catch {
-            try require(!"\(error)".isEmpty, "an error without a text")
-            return
-        }
+        guard let before = try accepted(try ConfigurationReader.read(text, file: "fuzz.yaml")) else { return }
         let others = Set(before.collections.map(\.id)).subtracting([fuzzedCollection])
         let pin = Pin(
             at: Timestamp(milliseconds: 7),

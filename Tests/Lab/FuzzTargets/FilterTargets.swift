@@ -3,12 +3,10 @@ import TargetFilter
 
 private let filterWords = [
     "&&", "||", "==", "!=", "<=", ">=", "//", "^", "%", "!", "-", "?", ":", "?:", ".", "[", "]", "(", ")", "{", "}",
-    "|",
-    ",", "'", "\"", "\\", "#", "\n", " in ", " intersect ", "null", "true", ".5", "1e9", "é", "😀", "\u{2028}",
-    "|length",
-    "|regExpMatch('(a*)*')", "|stableSample(.5)", "|bucketSample(0, 1, 2)", "|versionCompare('1.0')", "|date", "|keys",
-    "|values", "|mapToProperty('x')", "|preferenceValue(3)", "|preferenceExists", "rows", "env.", ".x", "[.x > 0]",
-    "{a: 1}", "[1,2]", "'2016-04-22T12:30:15Z'",
+    "|", ",", "'", "\"", "\\", "#", "\n", " in ", " intersect ", "null", "true", ".5", "1e9", "é", "😀", "\u{2028}",
+    "|length", "|regExpMatch('(a*)*')", "|stableSample(.5)", "|bucketSample(0, 1, 2)", "|versionCompare('1.0')",
+    "|date", "|keys", "|values", "|mapToProperty('x')", "|preferenceValue(3)", "|preferenceExists", "rows", "env.",
+    ".x", "[.x > 0]", "{a: 1}", "[1,2]", "'2016-04-22T12:30:15Z'",
 ]
 
 private let context = FilterContext.app(
@@ -45,13 +43,7 @@ extension FuzzTarget {
             var grammar = FilterGrammar(choices: input[1...])
             text = grammar.expression(depth: 0)
         }
-        let expression: FilterExpression
-        do throws(Failure) {
-            expression = try FilterExpression(parsing: text)
-        } catch {
-            try require(!error.description.isEmpty, "an error without a text")
-            return
-        }
+        guard let expression = try accepted(try FilterExpression(parsing: text)) else { return }
         let outcome = expression.outcome(in: context)
         try require(!outcome.description.isEmpty, "an outcome without a text")
         // By their texts: NaN does not equal itself.
@@ -73,15 +65,13 @@ extension FuzzTarget {
         words: [
             "(?:", "(?=", "(?!", "(?<n>", "\\k<n>", "[^", "\\d", "\\w", "\\b", "\\B", "\\u0041", "\\x41", "\\cA", "\\1",
             "{2,5}", "{0}", "{1000}", "{99999999999999999999}", "{2147483648}", "*?", "+?", "??", "|", "^", "$", ".",
-            "(",
-            ")", "[a-z]", "[\\d-x]", "[\\b]", "\\p{L}", "\\s", "😀", "é", "ß", "İ", "ſ", "K", "\\-",
+            "(", ")", "[a-z]", "[\\d-x]", "[\\b]", "\\p{L}", "\\s", "😀", "é", "ß", "İ", "ſ", "K", "\\-",
         ],
         seeds: { _ in
             [
                 ("^foo(.+?)$", "gi", "foobar"), ("(a*)*b", "", "aaaaaaaaaaaaaaaaac"),
-                ("(?=a)[^b-d]{2,3}?|\\b(\\w+)\\1", "m", "xx ab"),
-                ("[\\w.]+@[a-z]+", "g", "a.b@c d@e"), ("(?!x)(?:y|z){0,3}", "s", "yz\nzy"),
-                ("\\u00e9|[é-ü]", "iu", "É"),
+                ("(?=a)[^b-d]{2,3}?|\\b(\\w+)\\1", "m", "xx ab"), ("[\\w.]+@[a-z]+", "g", "a.b@c d@e"),
+                ("(?!x)(?:y|z){0,3}", "s", "yz\nzy"), ("\\u00e9|[é-ü]", "iu", "É"),
             ].map { Array($0.utf8) + [0] + Array($1.utf8) + [0] + Array($2.utf8) }
         }
     ) { input in
@@ -93,14 +83,7 @@ extension FuzzTarget {
                 (key: "p", value: .string(parts[0])), (key: "f", value: .string(parts[1])),
                 (key: "t", value: .string(parts[2])),
             ]))
-        let value: FilterValue
-        do throws(Failure) {
-            value = try matchExpression.evaluate(in: context)
-        } catch {
-            try require(!error.description.isEmpty, "an error without a text")
-            return
-        }
-        guard case .array(let matches) = value else { return }
+        guard case .array(let matches)? = try accepted(try matchExpression.evaluate(in: context)) else { return }
         for case .string(let match) in matches {
             // By scalars: a match may end inside of what Swift takes for one character.
             let (text, part) = (Array(parts[2].unicodeScalars), Array(match.unicodeScalars))
@@ -152,8 +135,7 @@ private struct FilterGrammar {
         default:
             let name = pick([
                 "date", "versionCompare", "length", "keys", "values", "mapToProperty", "regExpMatch", "stableSample",
-                "bucketSample",
-                "preferenceValue", "preferenceIsUserSet", "preferenceExists",
+                "bucketSample", "preferenceValue", "preferenceIsUserSet", "preferenceExists",
             ])
             let subject = expression(depth: depth + 1)
             let arguments = (0..<choice(4)).map { _ in expression(depth: depth + 1) }.joined(separator: ", ")

@@ -72,6 +72,17 @@ package struct Finding: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
+/// What is read of an input; `nil` if it is refused, by an error that names the file.
+func accepted<Value>(_ read: @autoclosure () throws -> Value, from file: String = "") throws -> Value? {
+    do {
+        return try read()
+    } catch let error as Failure {
+        let text = error.description
+        try require(!text.isEmpty && text.hasPrefix(file), "an error that does not name the file: \(error)")
+        return nil
+    }
+}
+
 /// Throws a ``Finding`` if something does not hold.
 package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
     guard holds else { throw Finding(what()) }

@@ -66,40 +66,6 @@ package struct SeedSource: Sendable {
         return found.sorted()
     }
 
-    /// A chain that a ``ChainRecipe`` has issued, once: signatures are made with random numbers.
-    static let chain = Array(
-        """
-        -----BEGIN CERTIFICATE-----
-        MIIBczCCARigAwIBAgIBATAKBggqhkjOPQQDAjARMQ8wDQYDVQQDDAZuYW1lIDEw
-        HhcNMjYwMjAxMDI0MDAwWhcNMjYwMjAzMDI0MDAwWjARMQ8wDQYDVQQDDAZuYW1l
-        IDAwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAASqh8oivosFN46xxx7zIK10bh07Youn
-        m5hZ90HgglQqOFUC8l2/VSlsOlReOHJ2Crc2F95KliYsb12emL+Sktwp+PQdvSia
-        FHzp2jETtfC4wApgsc4dfoGdekMdfJDqDl+jRDBCMA4GA1UdDwEB/wQEAwIHgDAW
-        BgNVHSUBAf8EDDAKBggrBgEFBQcDAzAYBgNVHREEETAPgg1zLmV4YW1wbGUub3Jn
-        MAoGCCqGSM49BAMCA0kAMEYCIQDDH7LKxthBUNG73xQz0zjAq8+kmC8v7GbkblD/
-        vs1sTQIhAIGJbKKCe00YCC5QPN/P3/ujEbm3nos1si7sjvnrVzRM
-        -----END CERTIFICATE-----
-        -----BEGIN CERTIFICATE-----
-        MIIBSzCB8qADAgECAgECMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBm5hbWUgMjAe
-        Fw0yNjAyMDEwMjQwMDBaFw0yNjAyMDMwMjQwMDBaMBExDzANBgNVBAMMBm5hbWUg
-        MTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHzyexiNA09+ilI4AwS1GsPAiWni
-        d/IbNaYLSPxHZpl4B3dVENuO0EApPZrGn3Qw27p9reY86YIpngS3nSJ4c9GjOzA5
-        MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMBYGA1UdJQEB/wQMMAoG
-        CCsGAQUFBwMDMAoGCCqGSM49BAMCA0gAMEUCIQCI0Uf9KIoDdwbhRoSCGaZnajkz
-        ujQDJXNIwVvNJKW0ZwIgY6cjWnwJnnrSRFtkPUU0jQjkX7yV0NcuvBKm8VN8XcU=
-        -----END CERTIFICATE-----
-        -----BEGIN CERTIFICATE-----
-        MIIBTDCB8qADAgECAgEDMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBm5hbWUgMjAe
-        Fw0yNjAyMDEwMjQwMDBaFw0yNjAyMDMwMjQwMDBaMBExDzANBgNVBAMMBm5hbWUg
-        MjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABF7L5NGmMwpEyPfvlR1L8WXmxrch
-        762phftBZhvG5/1shzRkDEmY/343SwbOGmSi7NgqsDY4T7g9mnmxJ6J9UDKjOzA5
-        MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMBYGA1UdJQEB/wQMMAoG
-        CCsGAQUFBwMDMAoGCCqGSM49BAMCA0kAMEYCIQCieeBvWDwXiYlEsysCtWFJxCBk
-        S0VwKmMlK9MIWa5D1wIhALfPNMgSFCeRSbn5XKWpgyb36Dgd6g/krAi3MLLO0Ppw
-        -----END CERTIFICATE-----
-
-        """.utf8)
-
     static func changeset(_ records: [String], _ metadata: String, _ timestamp: Timestamp) -> [UInt8] {
         Array(
             #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(records.joined(separator: ","))]}"#.utf8)

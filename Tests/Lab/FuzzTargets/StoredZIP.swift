@@ -35,39 +35,22 @@ struct StoredZIP {
         var directory: [UInt8] = []
         for (name, content) in entries {
             let crc = crc32(of: Bytes(content))
+            let size = UInt64(content.count)
             var shared: [UInt8] = []
-            shared.put(0, 2)  // flags
-            shared.put(0, 2)  // stored
-            shared.put(0, 2)
-            shared.put(0x21, 2)  // 1980-01-01
-            shared.put(UInt64(crc), 4)
-            shared.put(UInt64(content.count), 4)
-            shared.put(UInt64(content.count), 4)
-            shared.put(UInt64(name.count), 2)
-            shared.put(0, 2)
-            directory.put(0x0201_4B50, 4)
-            directory.put(0x0314, 2)
-            directory.put(20, 2)
+            // No flags, stored, at midnight on 1980-01-01.
+            shared.put(
+                (0, 2), (0, 2), (0, 2), (0x21, 2), (UInt64(crc), 4), (size, 4), (size, 4), (UInt64(name.count), 2),
+                (0, 2))
+            directory.put((0x0201_4B50, 4), (0x0314, 2), (20, 2))
             directory += shared
-            directory.put(0, 2)
-            directory.put(0, 2)
-            directory.put(0, 2)
-            directory.put(0o100644 << 16, 4)
-            directory.put(UInt64(file.count), 4)
+            directory.put((0, 2), (0, 2), (0, 2), (0o100644 << 16, 4), (UInt64(file.count), 4))
             directory += name
-            file.put(0x0403_4B50, 4)
-            file.put(20, 2)
+            file.put((0x0403_4B50, 4), (20, 2))
             file += shared + name + content
         }
-        let start = file.count
+        let (count, size, start) = (UInt64(entries.count), UInt64(directory.count), UInt64(file.count))
         file += directory
-        file.put(0x0605_4B50, 4)
-        file.put(0, 4)
-        file.put(UInt64(entries.count), 2)
-        file.put(UInt64(entries.count), 2)
-        file.put(UInt64(directory.count), 4)
-        file.put(UInt64(start), 4)
-        file.put(0, 2)
+        file.put((0x0605_4B50, 4), (0, 4), (count, 2), (count, 2), (size, 4), (start, 4), (0, 2))
         return file
     }
 }
@@ -79,8 +62,11 @@ extension [UInt8] {
         return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    mutating func put(_ number: UInt64, _ count: Int) {
-        for byte in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(byte)))) }
+    /// Appends numbers, each with as many bytes as it says, lowest first.
+    mutating func put(_ numbers: (UInt64, Int)...) {
+        for (number, count) in numbers {
+            for byte in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(byte)))) }
+        }
     }
 
     mutating func set(_ number: UInt64, _ count: Int, at offset: Int) {
@@ -156,18 +142,12 @@ enum ZIPMutation {
         guard let end = bytes.lastRange(of: [0x50, 0x4B, 5, 6]), end + 22 <= bytes.count else { return }
         let (count, size, start) = (bytes.number(end + 10, 2), bytes.number(end + 12, 4), bytes.number(end + 16, 4))
         var record: [UInt8] = []
-        record.put(0x0606_4B50, 4)
-        record.put(44, 8)
-        record.put(0x032D, 2)
-        record.put(45, 2)
-        record.put(0, 8)
-        for number in [count, count, size, start] {
-            record.put(random.below(6) == 0 ? random.pick(EdgeNumbers.integers) : number, 8)
+        func mostly(_ number: UInt64, _ random: inout FuzzRandom) -> UInt64 {
+            random.below(6) == 0 ? random.pick(EdgeNumbers.integers) : number
         }
-        record.put(0x0706_4B50, 4)
-        record.put(0, 4)
-        record.put(random.below(6) == 0 ? random.pick(EdgeNumbers.integers) : UInt64(end), 8)
-        record.put(1, 4)
+        record.put((0x0606_4B50, 4), (44, 8), (0x032D, 2), (45, 2), (0, 8))
+        for number in [count, count, size, start] { record.put((mostly(number, &random), 8)) }
+        record.put((0x0706_4B50, 4), (0, 4), (mostly(UInt64(end), &random), 8), (1, 4))
         bytes.set(0xFFFF, 2, at: end + 8)
         bytes.set(0xFFFF, 2, at: end + 10)
         bytes.set(0xFFFF_FFFF, 4, at: end + 12)

@@ -14,12 +14,6 @@
 import Foundation
 import RemoteConfiguration
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 enum ConfigProcess {
     static func run(_ arguments: [String]) async throws {
         let watches = arguments.dropFirst(5).first == "watch"

@@ -10,12 +10,6 @@
 import Foundation
 import RemoteSettings
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 enum StorageProcess {
     static func run(_ arguments: [String]) async throws {
         guard arguments.count == 6, let rounds = Int(arguments[5]) else {

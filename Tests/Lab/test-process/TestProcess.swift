@@ -10,14 +10,8 @@
 // sync. `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote
 // or saw, a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
 
-import Dispatch
+import Foundation
 import SnapshotBundle
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Writes a line at once, so that what was seen before a process is killed is known.
 func say(_ line: String) {

@@ -1,5 +1,4 @@
 import Foundation
-import Observation
 import RemoteConfiguration
 import RemoteSettingsTesting
 import Testing
@@ -36,18 +35,6 @@ struct ConfigOverrideTests {
         #expect(config.text("a") == "remote later" && config.status.overrides.isEmpty)
         // In memory only.
         #expect(place.start().text("new") == "")
-    }
-
-    @Test func configOverridesNotifyObservers() throws {
-        let config = place.start()
-        let changed = Flag()
-        withObservationTracking {
-            _ = config["a"]
-        } onChange: {
-            changed.set()
-        }
-        config.setOverrides(["a": 1])
-        #expect(changed.isSet)
     }
 
     @Test func launchArgumentOverridesAreOptIn() {

@@ -13,7 +13,7 @@ struct LayerTests {
 
     /// Defaults first, then packaged, then remote; each layer alone; and what becomes of them at the next start,
     /// offline.
-    @Test func layers() async throws {
+    @Test func remoteWinsOverPackagedAndDefaults() async throws {
         try place.put(all: ["a": "packaged a", "b": "packaged b"])
         let packaged = try await place.package()
         let bare = place.start { $0.transport = NoNetwork() }
@@ -45,6 +45,8 @@ struct LayerTests {
         #expect(try await config.activate() == false)
         #expect(config["a"].source == .remote && config.text("a") == "remote a" && config.text("c") == "remote c")
         #expect(config["b"].source == .static, "what was removed is not served from an older state")
+        #expect(config.configValue(forKey: "a", source: .packaged).stringValue == "packaged a")
+        #expect(config.allKeys(from: .packaged) == ["a", "b"])
         #expect(config["d"].source == .default)
         #expect(config.keys(withPrefix: nil) == ["a", "c"] && config.keys(withPrefix: "") == ["a", "c"])
         #expect(config.keys(withPrefix: "c") == ["c"] && config.keys(withPrefix: "d") == [])
@@ -115,18 +117,8 @@ struct LayerTests {
         #expect(config.text("a") == "2")
     }
 
-    /// Packaged records that are no parameters are not read; the app's defaults are.
-    @Test func packagedNonParametersAreIgnored() async throws {
-        try place.collection.put("stranger", ["name": "x"])
-        let packaged = try await place.package()
-        let config = place.start { $0.packaged = [packaged] }
-        config.setDefaults(["a": "default"])
-        #expect(config.text("a") == "default")
-        #expect(config.status.problems.contains { $0.contains("stranger") })
-    }
-
     /// Flurry's simple mode: nothing changes while the app runs, everything at its next start.
-    @Test func activationOnNextStart() async throws {
+    @Test func configActivationOnNextStart() async throws {
         try place.put("a", 1)
         let first = place.start(activation: .onNextStart)
         #expect(first["a"].source == .static)
@@ -151,7 +143,7 @@ struct LayerTests {
     }
 
     /// Several keys read from one snapshot belong together, whatever is activated meanwhile.
-    @Test func snapshotsAreConsistent() async throws {
+    @Test func configSnapshotsAreConsistent() async throws {
         try place.put(all: ["a": 1, "b": 1])
         let config = place.start()
         config.setDefaults(["c": 1])
@@ -170,7 +162,7 @@ struct LayerTests {
     }
 
     /// Conditions see the app, its signals, the installation's id and the time; signals take effect at an activation.
-    @Test func conditions() async throws {
+    @Test func configConditionsSeeContextAndSignals() async throws {
         try place.put("k", "all")
         try place.put("k", "pro", id: "k1", filter: "env.plan == 'pro'", priority: 1)
         try place.put("k", "german", id: "k2", filter: "env.locale == 'de'", priority: 2)
@@ -195,7 +187,7 @@ struct LayerTests {
     }
 
     /// A record may say that the app's own default applies.
-    @Test func inAppDefault() async throws {
+    @Test func inAppDefaultIsTheAppsOwn() async throws {
         try place.put("k", "remote")
         try place.collection.put("k2", ["key": "k", "in_app_default": true, "filter_expression": "env.locale == 'de'"])
         let config = place.start { $0.appContext = RemoteSettingsContext(locale: "de") }
@@ -207,20 +199,20 @@ struct LayerTests {
     }
 
     /// A new version of the app in which records are packaged that are no parameters starts with the values that were
-    /// active.
-    @Test func packagedMistakesKeepActiveValues() async throws {
+    /// active, and before the first activation with the app's defaults.
+    @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart], ["active", "default"])
+    func packagedNonParametersAreIgnored(_ activation: RemoteConfigActivation, value: String) async throws {
         try place.put("a", "active")
-        try await place.start().fetchAndActivate()
+        if value == "active" { try await place.start().fetchAndActivate() }
         try place.collection.put("mistake", ["no": "parameter"])
         let packaged = try await place.package()
-        for activation in [RemoteConfigActivation.onRequest, .onNextStart] {
-            let config = place.start(activation: activation) {
-                $0.packaged = [packaged]
-                $0.transport = NoNetwork()
-            }
-            #expect(config.text("a") == "active")
-            #expect("\(config.status.problems)".contains("mistake"))
+        let config = place.start(activation: activation) {
+            $0.packaged = [packaged]
+            $0.transport = NoNetwork()
         }
+        config.setDefaults(["a": "default"])
+        #expect(config.text("a") == value)
+        #expect("\(config.status.problems)".contains("mistake"))
     }
 
     /// The id that percentages depend on is the same at each start, before anything was fetched too.

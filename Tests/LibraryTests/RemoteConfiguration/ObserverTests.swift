@@ -26,7 +26,7 @@ struct ObserverTests {
 
     /// Listeners are told of any sync that changes a value, with the keys compared to what is active; nothing is
     /// activated.
-    @Test func listeners() async throws {
+    @Test func updateListenerHearsChangedKeys() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetchAndActivate()
@@ -101,6 +101,7 @@ struct ObserverTests {
         let config = place.start()
         try await config.fetchAndActivate()
         let errors = Collector<String>()
+        let updates = config.configUpdates
         config.addOnConfigUpdateListener { update, error in
             #expect(update == nil)
             errors.add("\(String(describing: error))")
@@ -109,11 +110,12 @@ struct ObserverTests {
         _ = try? await config.fetch()
         try await errors.has(1)
         #expect(errors.all.first?.contains("stranger") == true)
+        await #expect(throws: RemoteConfigError.self, "an error ends the stream") { for try await _ in updates {} }
     }
 
     /// Each observer is told of every fetch and every activation, in order, on its own queue or executor.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func observers() async throws {
+    @Test func configObserverHearsFetchesAndActivations() async throws {
         let config = place.start()
         let queue = DispatchQueue(label: "observers")
         let events = Collector<String>()
@@ -141,46 +143,6 @@ struct ObserverTests {
         try await others.has(all.count)
         #expect(events.all == all)
         #expect(others.all == all)
-    }
-
-    /// If `remove()` is called on the listener's own queue, no call begins after it, however busy it is.
-    @Test func noCallAfterRemove() async throws {
-        let config = place.start()
-        try await config.fetchAndActivate()
-        let isDone = Flag()
-        let wrong = Collector<Int>()
-        let calls = Collector<Int>()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for round in 2..<60 {
-                    try place.put("a", round)
-                    try await config.fetchAndActivate()
-                }
-                isDone.set()
-            }
-            for number in 0..<4 {
-                group.addTask {
-                    let queue = DispatchQueue(label: "q\(number)")
-                    while !isDone.isSet {
-                        let removed = Flag()
-                        let registration = config.addObserver(on: queue) { _ in
-                            if removed.isSet { wrong.add(number) }
-                            calls.add(number)
-                            usleep(300)
-                            if removed.isSet { wrong.add(number) }
-                        }
-                        try await Task.sleep(for: .microseconds(Int.random(in: 0..<3000)))
-                        queue.sync {
-                            registration.remove()
-                            removed.set()
-                        }
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(wrong.all.isEmpty)
-        #expect(!calls.all.isEmpty)
     }
 
     /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
@@ -251,7 +213,7 @@ struct ObserverTests {
         #expect(events.all.count == 17)
     }
 
-    @Test func removeFromWithin() async throws {
+    @Test func observerMayRemoveItself() async throws {
         let config = place.start()
         let calls = Collector<Int>()
         let held = Mutex<ConfigUpdateListenerRegistration?>(nil)
@@ -268,7 +230,7 @@ struct ObserverTests {
     }
 
     /// A view, or anything else that observes, is told when values change.
-    @Test func observation() async throws {
+    @Test func observationFollowsEveryLayer() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
         let changes = Collector<Int>()
@@ -286,11 +248,13 @@ struct ObserverTests {
         try await config.activate()
         #expect(changes.all.count == 1 && watch() == "2")
         config.setDefaults(["x": 1])
-        #expect(changes.all.count == 2)
+        #expect(changes.all.count == 2 && watch() == "2")
+        config.setOverrides(["a": 3])
+        #expect(changes.all.count == 3 && watch() == "3")
     }
 
     /// `@RemoteConfigProperty`, on any system.
-    @Test func property() async throws {
+    @Test func configPropertyFollowsActivations() async throws {
         struct View {
             @RemoteConfigProperty var a: Int
             @RemoteConfigProperty var title: String
@@ -303,6 +267,7 @@ struct ObserverTests {
             a: .init(key: "a", fallback: 7, config: config), title: .init(key: "title", fallback: "", config: config),
             wrong: .init(key: "wrong", fallback: true, config: config))
         #expect(view.a == 7 && view.title == "default" && view.wrong)
+        #expect(RemoteConfigProperty(key: "a", fallback: 7, config: config).key == "a")
         let changes = Collector<Int>()
         _ = withObservationTracking {
             view.a
@@ -313,47 +278,43 @@ struct ObserverTests {
         #expect(view.a == 1 && changes.all.count == 1)
     }
 
+    /// What a call tells its completion handler.
+    @MainActor
+    private func outcome<Value: Sendable>(
+        _ call: (@escaping @MainActor @Sendable (Value, (any Error)?) -> Void) -> Void
+    ) async -> (value: Value, error: RemoteConfigError?) {
+        await withCheckedContinuation { done in
+            call { value, error in
+                MainActor.assertIsolated()
+                done.resume(returning: (value, error as? RemoteConfigError))
+            }
+        }
+    }
+
     /// The forms with completion handlers: on the main actor, with an error that is never nil if it failed.
-    @Test @MainActor func completionHandlers() async throws {
+    @Test @MainActor func configCompletionHandlers() async throws {
         let config = place.start(interval: 3600)
         #expect(
             await withCheckedContinuation { done in config.ensureInitialized { done.resume(returning: $0 == nil) } })
-        #expect(
-            await withCheckedContinuation { done in
-                config.setCustomSignals(["a": "b"]) { done.resume(returning: $0 == nil) }
-            })
-        #expect(
-            await withCheckedContinuation { done in
-                config.setCustomSignals(["a": .double(.infinity)]) { done.resume(returning: $0 != nil) }
-            })
-        let first = await withCheckedContinuation { done in
-            config.fetch { status, error in
-                MainActor.assertIsolated()
-                done.resume(returning: (status, error == nil))
+        for (signal, isValid): (CustomSignalValue, Bool) in [("b", true), (.double(.infinity), false)] {
+            let isSet = await withCheckedContinuation { done in
+                config.setCustomSignals(["a": signal]) { done.resume(returning: $0 == nil) }
             }
+            #expect(isSet == isValid)
         }
-        #expect(first == (.success, true))
-        let changed = await withCheckedContinuation { done in
-            config.activate { changed, error in done.resume(returning: (changed, error == nil)) }
-        }
-        #expect(changed == (true, true))
-        let both = await withCheckedContinuation { done in
-            config.fetchAndActivate { status, error in done.resume(returning: (status, error == nil)) }
-        }
-        #expect(both == (.successUsingPreFetchedData, true))
+        let first = await outcome { config.fetch(completionHandler: $0) }
+        #expect(first.value == .success && first.error == nil)
+        let changed = await outcome { config.activate(completion: $0) }
+        #expect(changed.value && changed.error == nil)
+        let both = await outcome { config.fetchAndActivate(completionHandler: $0) }
+        #expect(both.value == .successUsingPreFetchedData && both.error == nil)
         place.server.inject([Fault("changeset", effect: .status(500))])
-        let failed = await withCheckedContinuation { done in
-            config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 == nil)) }
+        for _ in 0..<2 {
+            let failed = await outcome { config.fetch(withExpirationDuration: 0, completionHandler: $0) }
+            #expect(failed.value == .throttled && failed.error?.errorCode == 8002)
         }
-        #expect(failed == (.throttled, false))
-        let throttled = await withCheckedContinuation { done in
-            config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 as? RemoteConfigError)) }
-        }
-        #expect(throttled.0 == .throttled && throttled.1?.errorCode == 8002)
         config.configSettings.minimumFetchInterval = 0
-        let error = await withCheckedContinuation { done in
-            config.fetchAndActivate { done.resume(returning: ($0, $1 == nil)) }
-        }
-        #expect(error == (.error, false))
+        let last = await outcome { config.fetchAndActivate(completionHandler: $0) }
+        #expect(last.value == .error && last.error != nil)
     }
 }

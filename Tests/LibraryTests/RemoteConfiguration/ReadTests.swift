@@ -72,7 +72,7 @@ struct ReadTests {
     }
 
     /// Reading everything as one value reads the keys that it has members for.
-    @Test func decodingReadsItsMembers() async throws {
+    @Test func lookupObserverHearsDecodedMembers() async throws {
         struct All: Decodable {
             let a: Int
             let c: String
@@ -108,7 +108,7 @@ struct ReadTests {
     }
 
     /// Threads that read at once while states are activated: no read is told twice for one state.
-    @Test func atOnce() async throws {
+    @Test func lookupObserverHearsNothingTwice() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
         let registration = observe(config)

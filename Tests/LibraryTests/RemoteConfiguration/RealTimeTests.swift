@@ -63,35 +63,6 @@ struct RealTimeTests {
         #expect(source.open == 0)
     }
 
-    /// What the channel has brought moves the interval: a fetch after it asks nobody.
-    @Test func realTimeSyncCountsAsFetch() async throws {
-        let config = start()
-        try await config.fetchAndActivate()
-        let before = try #require(config.lastFetchTime)
-        await time.pass(.seconds(3600 * 11))
-        let updates = Collector<Set<String>>()
-        let registration = config.addOnConfigUpdateListener { update, _ in
-            if let update { updates.add(update.updatedKeys) }
-        }
-        await time.settle()
-        try place.put("a", 2)
-        source.announce(try place.server.monitorTimestamp(), [place.collection.collection])
-        await time.pass(.seconds(4))
-        try await updates.has(1)
-        registration.remove()
-        // Listeners hear of the new state before the sync has come to its end.
-        let later = before.addingTimeInterval(3600 * 11)
-        for _ in 0..<5000 where try #require(config.lastFetchTime) < later {
-            try await Task.sleep(for: .milliseconds(1))
-        }
-        #expect(try #require(config.lastFetchTime) >= later)
-        await time.pass(.seconds(3600 * 11))
-        let asked = place.requests
-        try await config.fetch()
-        #expect(place.requests == asked)
-        #expect(start().lastFetchTime == config.lastFetchTime)
-    }
-
     /// Collects what a listener and a stream of updates are told.
     private func listen(
         _ config: RemoteConfig

@@ -58,7 +58,7 @@ import Testing
         #expect(try await live(activation: activation) == 12)
     }
 
-    @Test func byHand() async throws {
+    @Test func configRollbackAndRejection() async throws {
         try place.put("interval", 1)
         try await live()
         try await live()
@@ -80,27 +80,6 @@ import Testing
         try later.rejectState()
         #expect(later["interval"].numberValue == 99 && later["interval"].source == .default)
         #expect(try await live() == 99)
-    }
-
-    /// `configValue(source: .packaged)` answers while a newer state is active; and a mode has only that.
-    @Test func packagedConfigValuesWithNewerActive() async throws {
-        try place.put("interval", 1)
-        let packaged = try place.server.packaged(place.collection)
-        try place.put("interval", 2)
-        let config = place.start { $0.packaged = [packaged] }
-        try await config.fetchAndActivate()
-        #expect(config["interval"].numberValue == 2)
-        #expect(config.configValue(forKey: "interval", source: .packaged).numberValue == 1)
-        #expect(config.configValue(forKey: "interval", source: .remote).numberValue == 2)
-        #expect(config.allKeys(from: .packaged) == ["interval"])
-        let only = place.start {
-            $0.packaged = [packaged]
-            $0.isPackagedOnly = true
-        }
-        #expect(only["interval"].numberValue == 1 && only["interval"].source == .packaged)
-        try await only.fetchAndActivate()
-        #expect(only["interval"].numberValue == 1)
-        #expect(place.start()["interval"].numberValue == 2)
     }
 
     // MARK: The check

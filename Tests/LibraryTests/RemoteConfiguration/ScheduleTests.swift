@@ -86,10 +86,12 @@ struct ScheduleTests {
         #expect(await activations.next()?["a"].stringValue == "4")
     }
 
-    @Test func activationsEndWithTheRemoteConfig() async throws {
+    @Test func streamsEndWithTheRemoteConfig() async throws {
         var config: RemoteConfig? = start()
         let activations = try #require(config?.activations)
+        var updates = try #require(config?.configUpdates).makeAsyncIterator()
         config = nil
+        #expect(try await updates.next() == nil)
         var count = 0
         for await _ in activations { count += 1 }
         #expect(count <= 1)

@@ -14,7 +14,7 @@ struct StorageTests {
 
     /// Whatever byte of the index is damaged or missing, values are of a published state, and the next fetch and
     /// activation repair it.
-    @Test func damagedFile() async throws {
+    @Test func damagedConfigIndexIsRepaired() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
         func start() -> RemoteConfig { place.start { $0.packaged = [packaged] } }
@@ -40,7 +40,7 @@ struct StorageTests {
     }
 
     /// A later version of the library has written the index, which stays as it is.
-    @Test func fileOfALaterFormat() async throws {
+    @Test func configIndexOfLaterFormatIsKept() async throws {
         try place.put("a", 1)
         try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
         try await place.start().fetchAndActivate()
@@ -54,7 +54,7 @@ struct StorageTests {
     }
 
     /// An index that cannot be read for a while is not written anew: what is in it counts again afterwards.
-    @Test func unreadableFile() async throws {
+    @Test func unreadableConfigIndexIsKept() async throws {
         try place.put("a", 1)
         try place.put("a", "pro", id: "a1", filter: "env.plan == 'pro'")
         let first = place.start()
@@ -73,18 +73,6 @@ struct StorageTests {
         try FileManager.default.moveItem(atPath: place.storage + ".aside", toPath: place.storage)
         try await config.activate()
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
-    }
-
-    /// A reset of everything forgets what remote config keeps also if nothing was ever synced: signals are about the
-    /// user.
-    @Test func serviceResetRemovesConfigState() async throws {
-        try place.put("a", 1)
-        let packaged = try await place.package()
-        let config = place.start { $0.packaged = [packaged] }
-        try await config.setCustomSignals(["plan": "pro"])
-        #expect(try place.kept() != nil)
-        try await RemoteSettingsService(storageDirectory: place.storage, config: place.config()).resetStorage()
-        #expect(try place.entry().isEmpty && place.kept() == nil)
     }
 
     /// Signals that no index could hold are refused: a character may have any number of bytes.
@@ -120,7 +108,7 @@ struct StorageTests {
     }
 
     /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
-    @Test func foreignFile() async throws {
+    @Test func foreignConfigStateIsRefused() async throws {
         try place.put("a", "good")
         try await place.start().fetchAndActivate()
         let good = try String(contentsOf: place.activatedFile(), encoding: .utf8)
@@ -233,7 +221,7 @@ struct StorageTests {
     }
 
     /// App and extension share a directory: signals, marks and activations of one are seen by the other.
-    @Test func twoProcesses() async throws {
+    @Test func configProcessesShareStorage() async throws {
         try place.put("a", 1)
         try place.put("s", "no")
         try place.put("s", "yes", id: "s1", filter: "env.plan == 'pro'")
@@ -262,7 +250,7 @@ struct StorageTests {
     }
 
     /// Both at once: nothing is lost, nothing goes back.
-    @Test func twoProcessesAtOnce() async throws {
+    @Test func concurrentConfigProcessesLoseNothing() async throws {
         try place.put("a", 0)
         let (app, other) = (place.start(), place.start())
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -288,32 +276,9 @@ struct StorageTests {
         #expect(app.text("n") == "kept" && app.text("a") == "25")
     }
 
-    /// A listener hears of a state that is older than the last one: another server has its own times.
-    @Test func listenerHearsOlderStateOfNewServer() async throws {
-        try place.put("a", "first")
-        let second = try OriginTransport(address: "https://second.test")
-        try second.makeCollection(id: place.collection.id).load(
-            ["a": #"{"id":"a","key":"a","value":"second","last_modified":1700000000000}"#], files: [],
-            timestamp: Timestamp(milliseconds: 1_700_000_000_000))
-        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
-        let config = RemoteConfig(
-            collection: place.collection.name, service: service,
-            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
-        var updates = config.configUpdates.makeAsyncIterator()
-        try await config.fetch()
-        #expect(try await updates.next()?.updatedKeys == ["a"])
-        try await config.activate()
-        try service.updateConfig(
-            config: place.config {
-                $0.server = .custom(url: second.url)
-                $0.transport = second
-            })
-        try await config.fetch()
-        #expect(try await updates.next()?.updatedKeys == ["a"])
-    }
-
-    /// Whatever files the system removes, a start has a published state, and the next fetch that is due has the newest.
-    @Test func everyPurge() async throws {
+    /// Whatever files the system removes, a start has a published state, and the next fetch has the newest, also within
+    /// the interval: that counts only while what was fetched is still there.
+    @Test func purgedConfigStorageIsFetchedAgain() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
         func start() -> RemoteConfig { place.start(interval: 43_200) { $0.packaged = [packaged] } }
@@ -340,36 +305,48 @@ struct StorageTests {
         }
     }
 
-    /// A reset of the collection's storage takes the state with it.
-    @Test func reset() async throws {
+    /// A reset of the collection or of everything forgets what remote config keeps, the latter also if nothing was ever
+    /// synced: signals are about the user.
+    @Test(arguments: [true, false]) func resetForgetsConfigState(isOfAll: Bool) async throws {
         try place.put("a", 1)
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
-        try await config.fetchAndActivate()
-        try await service.makeClient(collectionName: place.collection.name).resetStorage()
+        try await config.setCustomSignals(["plan": "pro"])
+        #expect(try place.kept() != nil)
+        if isOfAll {
+            try await service.resetStorage()
+        } else {
+            try await config.fetchAndActivate()
+            try await service.makeClient(collectionName: place.collection.name).resetStorage()
+        }
         #expect(try place.entry().isEmpty && place.kept() == nil)
         #expect(place.start()["a"].source == .static)
     }
 
-    /// A service that is given another server drops what was active at the next activation.
+    /// A service that is given another server drops what was active at the next activation. Listeners hear of that
+    /// server's state though it is older: another server has its own times.
     @Test func serverChangeDropsActiveConfig() async throws {
         try place.put("a", "first")
         let second = try OriginTransport(address: "https://second.test")
-        let there = try second.makeCollection(id: place.collection.id)
-        try there.put("a", ["key": "a", "value": "second"])
+        try second.makeCollection(id: place.collection.id).load(
+            ["a": #"{"id":"a","key":"a","value":"second","last_modified":1700000000000}"#], files: [],
+            timestamp: Timestamp(milliseconds: 1_700_000_000_000))
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
             settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
         try await config.fetchAndActivate()
         #expect(config.text("a") == "first")
+        var updates = config.configUpdates.makeAsyncIterator()
         try service.updateConfig(
             config: place.config {
                 $0.server = .custom(url: second.url)
                 $0.transport = second
             })
         #expect(config.text("a") == "first")
-        try await config.fetchAndActivate()
+        try await config.fetch()
+        #expect(try await updates.next()?.updatedKeys == ["a"])
+        try await config.activate()
         #expect(config.text("a") == "second")
     }
 }

@@ -23,7 +23,7 @@ struct StressTests {
 
     /// Readers, fetches, activations, signals, listeners that come and go, other configurations and settings, marks,
     /// and a shutdown at last: each read is of one published state, and nothing goes back.
-    @Test(.timeLimit(.minutes(10))) func everythingAtOnce() async throws {
+    @Test(.timeLimit(.minutes(10))) func configReadsOfOneStateUnderLoad() async throws {
         let place = try ConfigPlace()
         try Self.write(0, place)
         let packaged = try await place.package()
@@ -152,7 +152,7 @@ struct StressTests {
 
     /// A process that fetches and activates is killed at random moments: the next one reads a state that was published,
     /// whole, and no older than what was read before.
-    @Test(.timeLimit(.minutes(10))) func killedAtAnyMoment() async throws {
+    @Test(.timeLimit(.minutes(10))) func killedConfigProcessLeavesPublishedState() async throws {
         let listener = try LoopbackListener()
         let place = try ConfigPlace(address: "http://127.0.0.1:\(listener.port)")
         listener.serve { [server = place.server] connection in

@@ -25,13 +25,19 @@ struct TextTests {
 
     init() throws { place = try ConfigPlace() }
 
-    @Test func tableOfTexts() throws {
-        #expect(Self.table.count == 61)
+    @Test(arguments: [RemoteConfigSource.default, .remote])
+    func textIsReadAsBooleanAndNumber(from source: RemoteConfigSource) async throws {
+        let texts = Dictionary(uniqueKeysWithValues: Self.table.enumerated().map { ("k\($0)", $1.text) })
         let config = place.start()
-        config.setDefaults(Dictionary(uniqueKeysWithValues: Self.table.map { ($0.text + "!", $0.text) }))
-        for row in Self.table {
-            let value = config[row.text + "!"]
-            #expect(value.stringValue == row.text)
+        if source == .remote {
+            try place.put(all: texts)
+            try await config.fetchAndActivate()
+        } else {
+            config.setDefaults(texts)
+        }
+        for (number, row) in Self.table.enumerated() {
+            let value = config["k\(number)"]
+            #expect(value.source == source && value.stringValue == row.text)
             #expect(value.boolValue == row.bool, "\(row.text.debugDescription)")
             #expect(value.numberValue.doubleValue == row.number, "\(row.text.debugDescription)")
         }
@@ -82,8 +88,7 @@ struct TextTests {
     static func generated(_ count: Int, seed: UInt64) -> [String] {
         let pieces = [
             "0", "1", "7", "10", "-", "+", ".", "e", "E", "5", " ", "\t", "\n", "\u{A0}", "t", "T", "rue", "y", "Y",
-            "es",
-            "n", "false", "x", "[", "]", "{", "}", "\"", ":", ",", "null", "\"a\":1", "[1,2]", "{\"a\":1}",
+            "es", "n", "false", "x", "[", "]", "{", "}", "\"", ":", ",", "null", "\"a\":1", "[1,2]", "{\"a\":1}",
             "18446744073709551615", "9007199254740993", "300", "1e400", "é", "2023-11-14 22:13:20",
         ]
         var random = SteppedNumbers(seed)
@@ -109,6 +114,16 @@ struct TextTests {
         ]
     }
 
+    /// Expects that the ways to read a type agree, and that they say what the getter of that kind says.
+    private func agree<Value: Decodable>(
+        _ config: RemoteConfig, _ type: Value.Type, _ fallback: Value, _ expected: String? = nil,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        let readings = readings(config, as: type, fallback: fallback)
+        let words = "\(config.text("k").debugDescription), \(type): \(readings)"
+        #expect(readings.allSatisfy { $0 == expected ?? readings[0] }, "\(words)", sourceLocation: location)
+    }
+
     private struct Recipe: Decodable { let a: Int }
     private enum Theme: String, Decodable { case on, t, yes }
 
@@ -118,34 +133,25 @@ struct TextTests {
         for text in Self.table.map(\.text) + Self.generated(400, seed: 2) {
             config.setDefaults(["k": text])
             let value = config["k"]
-            func agree<Value: Decodable>(
-                _ type: Value.Type, _ fallback: Value, _ expected: String? = nil,
-                _ location: SourceLocation = #_sourceLocation
-            ) {
-                let readings = readings(config, as: type, fallback: fallback)
-                let first = expected ?? readings[0]
-                #expect(
-                    readings.allSatisfy { $0 == first }, "\(text.debugDescription), \(type): \(readings)",
-                    sourceLocation: location)
-            }
             let number = value.numberValue
-            agree(String.self, "none", text + " ")
-            agree(Bool.self, !value.boolValue, "\(value.boolValue) ")
-            agree(Data.self, Data([0]), "\(Data(text.utf8)) ")
+            agree(config, String.self, "none", text + " ")
+            agree(config, Bool.self, !value.boolValue, "\(value.boolValue) ")
+            agree(config, Data.self, Data([0]), "\(Data(text.utf8)) ")
             #expect(try value.decoded(as: Data.self) == Data(text.utf8))
             let hasNumber = (try? value.decoded(as: Double.self)) != nil
-            agree(Double.self, -99, hasNumber ? "\(number.doubleValue) " : "")
-            agree(Int.self, -99, hasNumber && Int(exactly: number.doubleValue) != nil ? "\(number.intValue) " : nil)
-            agree(UInt8.self, 99)
-            agree(Int64.self, -99)
-            agree(UInt64.self, 99)
-            agree(Float.self, -99)
-            agree(Decimal.self, -99)
-            agree(Date.self, Date(timeIntervalSince1970: 0))
-            agree(Theme.self, .on, Theme(rawValue: text).map { "\($0) " } ?? "")
-            agree([Int].self, [-99])
-            agree([String: Int].self, ["none": 1])
-            agree(Recipe.self, Recipe(a: -99))
+            agree(config, Double.self, -99, hasNumber ? "\(number.doubleValue) " : "")
+            let isInteger = hasNumber && Int(exactly: number.doubleValue) != nil
+            agree(config, Int.self, -99, isInteger ? "\(number.intValue) " : nil)
+            agree(config, UInt8.self, 99)
+            agree(config, Int64.self, -99)
+            agree(config, UInt64.self, 99)
+            agree(config, Float.self, -99)
+            agree(config, Decimal.self, -99)
+            agree(config, Date.self, Date(timeIntervalSince1970: 0))
+            agree(config, Theme.self, .on, Theme(rawValue: text).map { "\($0) " } ?? "")
+            agree(config, [Int].self, [-99])
+            agree(config, [String: Int].self, ["none": 1])
+            agree(config, Recipe.self, Recipe(a: -99))
             if hasNumber {
                 #expect(number.doubleValue != 0 || text.contains("0"), "\(text.debugDescription) is no number")
             } else {
@@ -163,20 +169,16 @@ struct TextTests {
         for json in values {
             config.setDefaults(["k": try JSONValue(parsing: Bytes(utf8: json))])
             let value = config["k"]
-            func agree<Value: Decodable>(_ type: Value.Type, _ fallback: Value, _ expected: String? = nil) {
-                let readings = readings(config, as: type, fallback: fallback)
-                #expect(readings.allSatisfy { $0 == expected ?? readings[0] }, "\(json), \(type): \(readings)")
-            }
-            agree(String.self, "none", value.stringValue + " ")
-            agree(Bool.self, !value.boolValue, "\(value.boolValue) ")
-            agree(Data.self, Data([0]), "\(value.dataValue) ")
-            agree(Int.self, -99)
-            agree(UInt64.self, 99)
-            agree(Double.self, -99)
-            agree(Decimal.self, -99)
-            agree([Int].self, [-99])
-            agree([String: Int].self, ["none": 1])
-            agree(Recipe.self, Recipe(a: -99))
+            agree(config, String.self, "none", value.stringValue + " ")
+            agree(config, Bool.self, !value.boolValue, "\(value.boolValue) ")
+            agree(config, Data.self, Data([0]), "\(value.dataValue) ")
+            agree(config, Int.self, -99)
+            agree(config, UInt64.self, 99)
+            agree(config, Double.self, -99)
+            agree(config, Decimal.self, -99)
+            agree(config, [Int].self, [-99])
+            agree(config, [String: Int].self, ["none": 1])
+            agree(config, Recipe.self, Recipe(a: -99))
         }
     }
 
@@ -220,9 +222,11 @@ struct TextTests {
         #expect(config["recipe"].jsonObject?["ingredients"] as? [String] == ["bread"])
         #expect(config["fruits"].jsonArray as? [String] == ["mango", "papaya"])
         #expect(config["n"].jsonValue == nil && config["n"].jsonObject == nil, "only objects and arrays are documents")
+        let undefined: String? = config[decodedValue: "undefined"]
+        #expect(undefined == "")
     }
 
-    @Test func errorsNameTheParameter() throws {
+    @Test func configDecodingErrorsNameTheParameter() throws {
         struct Settings: Decodable { let n: Int }
         struct Nested: Decodable {
             struct Inner: Decodable { let a: [Int] }
@@ -239,12 +243,15 @@ struct TextTests {
         #expect(context.codingPath.map(\.stringValue).prefix(2) == ["k", "a"] && context.codingPath.count == 3)
         let tooBig = #expect(throws: DecodingError.self) { try config["big"].decoded(as: UInt8.self) }
         #expect("\(try #require(tooBig))".contains("300 is out of range for UInt8"))
-        let missing = #expect(throws: DecodingError.self) { try config.decoded(as: [String: [Int]].self)["none"] }
-        #expect(missing != nil)
+        let missing = #expect(throws: DecodingError.self) { try place.start().decoded(as: Settings.self) }
+        guard case .keyNotFound(let key, _)? = missing else { throw try #require(missing) }
+        #expect(key.stringValue == "n")
+        let text = #expect(throws: DecodingError.self) { try config["n"].decoded(as: Settings.self) }
+        #expect("\(try #require(text))".contains("expected an object"))
     }
 
     /// The decoder's settings hold for parameters as for what is in their documents.
-    @Test func strategies() throws {
+    @Test func configDecoderStrategiesApply() throws {
         struct Snake: Decodable, Equatable {
             struct Inner: Decodable, Equatable { let innerName: String }
             let cookTime: Int
@@ -275,27 +282,20 @@ struct TextTests {
         #expect(try config.decoded(as: Custom.self, decoder: decoder).cooktime == 7)
 
         #expect(try config["seconds"].decoded(as: Date.self) == Date(timeIntervalSinceReferenceDate: 86400))
-        decoder.dateDecodingStrategy = .secondsSince1970
-        #expect(try config["seconds"].decoded(as: Date.self, decoder: decoder) == Date(timeIntervalSince1970: 86400))
-        decoder.dateDecodingStrategy = .millisecondsSince1970
-        let date: Date? = config[decodedValue: "seconds", decoder]
-        #expect(date == Date(timeIntervalSince1970: 86.4))
-        decoder.dateDecodingStrategy = .iso8601
-        #expect(
-            try config["iso"].decoded(as: Date.self, decoder: decoder) == Date(timeIntervalSince1970: 1_700_000_000))
+        for (strategy, key, seconds): (JSONDecoder.DateDecodingStrategy, String, Double) in [
+            (.secondsSince1970, "seconds", 86_400), (.millisecondsSince1970, "seconds", 86.4),
+            (.custom { _ in Date(timeIntervalSince1970: 5) }, "iso", 5), (.iso8601, "iso", 1_700_000_000),
+        ] {
+            decoder.dateDecodingStrategy = strategy
+            let date = Date(timeIntervalSince1970: seconds)
+            let subscripted: Date? = config[decodedValue: key, decoder]
+            #expect(try config[key].decoded(as: Date.self, decoder: decoder) == date && subscripted == date)
+        }
         #expect(throws: DecodingError.self) { try config["seconds"].decoded(as: Date.self, decoder: decoder) }
-        decoder.dateDecodingStrategy = .custom { _ in Date(timeIntervalSince1970: 5) }
-        #expect(try config["iso"].decoded(as: Date.self, decoder: decoder) == Date(timeIntervalSince1970: 5))
-        let formatter = DateFormatter()
-        formatter.dateFormat = "yyyy"
-        formatter.timeZone = .gmt
-        decoder.dateDecodingStrategy = .formatted(formatter)
-        config.setDefaults(["year": "1971"])
-        #expect(try config["year"].decoded(as: Date.self, decoder: decoder) == Date(timeIntervalSince1970: 31_536_000))
     }
 
     /// A type that reads its members by hand, without a structure of its own.
-    @Test func nestedContainers() throws {
+    @Test func configDecodesNestedContainers() throws {
         struct ByHand: Decodable {
             enum Outer: String, CodingKey { case recipe, list, gone }
             enum Inner: String, CodingKey { case a }

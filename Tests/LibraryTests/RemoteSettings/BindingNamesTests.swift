@@ -1,5 +1,4 @@
 import Foundation
-import RemoteSettings
 import RemoteSettingsTesting
 import Testing
 
@@ -28,7 +27,7 @@ import Testing
         return place.service { $0.appContext = context }
     }
 
-    @Test func valuesAndErrors() {
+    @Test func valuesHaveTheBindingsNames() {
         let config = RemoteSettingsConfig(server: .prod, bucketName: "main", appContext: context)
         let older = RemoteSettingsConfig()
         #expect(config.server == .prod && config.bucketName == "main" && config.appContext == context)
@@ -52,14 +51,26 @@ import Testing
         #expect(UptakeEvent.Status(rawValue: "up_to_date") == .upToDate)
     }
 
-    @Test func makingTheService() throws {
+    @Test func serviceFollowsItsConfiguration() throws {
         let packaged = PackagedSource.bundleResource(Bundle.main.resourcePath, trusted: true)
         let config = RemoteSettingsConfig(server: .prod, appContext: context, packaged: [packaged])
         let service = RemoteSettingsService(storageDirectory: place.storage, config: config)
         service.telemetry = GleanTelemetry()
-        #expect(service.serverURL.hasSuffix("/v2"))
-        try service.updateConfig(config: RemoteSettingsConfig(server: .stage))
-        #expect(service.serverURL.contains("allizom"))
+        let own = RemoteSettingsConfig(
+            server: .custom(url: "https://settings.example.org/"),
+            trustRoots: try TrustAnchors(parsing: [String(repeating: "ab", count: 32)]))
+        #expect(service.serverURL == "https://firefox.settings.services.mozilla.com/v2")
+        for (config, url) in [
+            (own, "https://settings.example.org/v2"),
+            (RemoteSettingsConfig(server: .stage), "https://firefox.settings.services.allizom.org/v2"),
+            (RemoteSettingsConfig(), "https://firefox.settings.services.mozilla.com/v2"),
+        ] {
+            try service.updateConfig(config: config)
+            #expect(service.serverURL == url)
+        }
+        #expect(throws: RemoteSettingsError.self) {
+            try service.updateConfig(config: RemoteSettingsConfig(server: .custom(url: "http://settings.example.org")))
+        }
     }
 
     private enum Collection: String {
@@ -70,47 +81,33 @@ import Testing
         }
     }
 
-    @Test func theDailySync() async throws {
+    private struct Model: Decodable {
+        let id: String
+        let fileType: String
+    }
+
+    @Test func syncReadsAndAttachments() async throws {
         let service = try service()
         let client = Collection.icons.makeClient(service)
         let changes = client.changes()
-        let changed = try await service.sync(trigger: .timer)
-        #expect(changed.contains("search-config-icons"))
+        #expect(try await service.sync(trigger: .timer).contains("search-config-icons"))
         for await change in changes {
             #expect(change.current.map(\.id) == ["a"])
             break
         }
         try await client.sync()
         #expect(client.collectionName == "search-config-icons")
-        #expect(client.getLastModifiedTimestamp() == (try #require(client.records?.first)).lastModified)
-        client.shutdown()
-        try await client.resetStorage()
-    }
-
-    @Test func icons() async throws {
-        let client = Collection.icons.makeClient(try service())
-        try await client.sync()
-        var images: [String: Data] = [:]
-        _ = try await client.downloadAttachments()
-        for record in client.records ?? [] { images[record.id] = try await client.getAttachment(record: record) }
-        #expect(images == ["a": Data("icon".utf8)])
-        #expect(client.recordsByID?.count == 1)
-    }
-
-    private struct Model: Decodable {
-        let id: String
-        let fileType: String
-    }
-
-    @Test func models() async throws {
-        let client = Collection.icons.makeClient(try service())
+        let records = try await client.fetchRecords(.init(where: ["fromLang": .string("de")], sync: .ifEmpty))
+        #expect(records.map(\.lastModified) == [client.getLastModifiedTimestamp()])
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let records = try await client.fetchRecords(.init(where: ["fromLang": .string("de")], sync: .ifEmpty))
-        let models = try records.map { try $0.decode(as: Model.self, decoder: decoder) }
-        #expect(models.map(\.fileType) == ["lex"])
+        #expect(try records.map { try $0.decode(as: Model.self, decoder: decoder) }.map(\.fileType) == ["lex"])
         let file = try await client.attachmentFile(for: records[0]) { progress in #expect(progress.received > 0) }
         #expect(try Data(contentsOf: file.url) == Data("icon".utf8))
         try client.removeAttachment(for: records[0])
+        _ = try await client.downloadAttachments()
+        #expect(try await client.getAttachment(record: records[0]) == Data("icon".utf8))
+        client.shutdown()
+        try await client.resetStorage()
     }
 }

@@ -21,10 +21,7 @@ import Testing
         }
         func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? { [:] }
         func getLastModifiedTimestamp() -> UInt64? { nil }
-        func getAttachment(record: RemoteSettingsRecord) throws -> Data {
-            if record.id == "broken" { throw OwnError.broken }
-            return Data("icon".utf8)
-        }
+        func getAttachment(record: RemoteSettingsRecord) throws -> Data { Data("icon".utf8) }
         func sync() throws {}
         func resetStorage() throws {}
         func shutdown() {}
@@ -58,33 +55,23 @@ import Testing
 
     /// What an app does whose client is known by its protocol only.
     private func list(_ client: RemoteSettingsClientProtocol) -> Data? {
-        guard let records = client.getRecords(syncIfEmpty: true),
-            let list = records.first(where: { $0.id == "a" }), (try? client.sync()) != nil,
-            client.getRecordsMap(syncIfEmpty: true) != nil
+        guard let records = client.getRecords(syncIfEmpty: true), let list = records.first(where: { $0.id == "a" }),
+            (try? client.sync()) != nil, client.getRecordsMap(syncIfEmpty: true) != nil
         else { return nil }
         return try? client.getAttachment(record: list)
     }
 
-    @Test func aClientKnownByItsProtocol() throws {
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("icon".utf8), to: "a")
+    @Test func blockingClientThroughItsProtocol() throws {
+        let collection = try place.collection(attaching: ["a": "icon"])
         let service: RemoteSettingsServiceProtocol = RemoteSettingsService(place.service())
         let client = service.makeClient(collectionName: collection.name)
         #expect(list(client) == Data("icon".utf8))
         #expect(try service.sync() == [])
-        #expect(list(StandIn()) == Data("icon".utf8))
+        let standIn: RemoteSettingsClientProtocol = StandIn()
+        #expect(list(standIn) == Data("icon".utf8) && standIn.getRecords() == nil)
     }
 
-    @Test func aStandInAnswersForItself() {
-        let client: RemoteSettingsClientProtocol = StandIn()
-        #expect(client.getRecords() == nil)
-        #expect(client.getRecords(syncIfEmpty: true)?.map(\.id) == ["a"])
-        #expect(throws: OwnError.broken) {
-            try client.getAttachment(record: RemoteSettingsRecord(id: "broken", lastModified: 1))
-        }
-    }
-
-    @Test func subclassesStandIn() throws {
+    @Test func subclassesReplaceClientAndService() throws {
         let service = SubclassedService()
         let client: RemoteSettingsClientProtocol = (service as RemoteSettingsServiceProtocol).makeClient(
             collectionName: "markets")
@@ -97,9 +84,9 @@ import Testing
         #expect(service.telemetry is Glean)
     }
 
-    #if os(Linux) && Lab
+    #if os(Linux)
     /// Callers that block every thread of Swift's pool, in a process that may use so many cores only.
-    @Test(arguments: ["0", "0,1"]) func callsAtOnceEnd(cores: String) async throws {
+    @Test(arguments: ["0", "0,1"]) func blockingCallsOnAllThreadsEnd(cores: String) async throws {
         let (status, output) = try await run(cores, ["2", "6", "40"])
         #expect(status == 0 && output.split(separator: "\n").count == 12, "\(output)")
     }
@@ -133,7 +120,7 @@ import Testing
     }
     #endif
 
-    @Test func anInertServiceHasNothing() {
+    @Test func serviceWithoutHandleIsInert() {
         let service = RemoteSettingsService(noHandle: RemoteSettingsService.NoHandle())
         let client = service.makeClient(collectionName: "markets")
         #expect(client.getRecords(syncIfEmpty: true) == nil && client.getLastModifiedTimestamp() == nil)

@@ -23,14 +23,14 @@ struct CacheFileTests {
     private let good =
         #"{"format":1,"collection":"main/markets","server":"s","timestamp":1,"highWaterMark":1,"payloadBytes":7,"metadata":"{}"}"#
 
-    @Test func theFirstLineIsReadWithinItsLimit() throws {
+    @Test func cacheFileFirstLineHasByteLimit() throws {
         #expect(try refusal(good) == nil)
         let padding = String(repeating: " ", count: (4 << 20) - good.utf8.count - 1)
         #expect(try refusal(padding + good) == nil)
         #expect(try refusal(padding + " " + good)?.problem.contains("4194304 bytes") == true)
     }
 
-    @Test func theFirstLineIsNotMadeIntoALargeTree() throws {
+    @Test func cacheFileFirstLineHasValueLimit() throws {
         let values = Array(repeating: "[]", count: 100_000).joined(separator: ",")
         let problem = try refusal(String(good.dropLast()) + ",\"more\":[\(values)]}")?.problem
         #expect(problem?.contains("values") == true, "\(problem ?? "taken")")

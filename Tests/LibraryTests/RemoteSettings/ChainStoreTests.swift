@@ -13,9 +13,9 @@ struct ChainStoreTests {
     }
 
     /// Syncs of many collections ask for the chain of all of them at the same moment.
-    @Test func aChainIsVerifiedAndKeptOnceForAllWhoWait() async throws {
+    @Test func chainIsFetchedOnceForParallelSyncs() async throws {
         let place = try Workplace()
-        let collections = try (0..<8).map { _ in try place.server.makeCollection() }
+        let collections = try (0..<8).map { _ in try place.collection() }
         for collection in collections { try collection.put("a", ["value": 1]) }
         let client = ServerClient(
             server: try ServerURL(place.server.url), transport: place.server,

@@ -7,300 +7,264 @@ import Testing
 
 @testable import RemoteSettings
 
-extension ServerTests {
-    /// A sync believes what a file says of itself only in so far as nothing is fetched. A read refuses what is forged,
-    /// and the sync after it fetches the truth.
-    @Suite struct ClaimTests {
-        let place: Workplace
+/// A sync believes what a file says of itself only in so far as nothing is fetched. A read refuses what is forged,
+/// and the sync after it fetches the truth.
+@Suite struct ClaimTests {
+    let place: Workplace
 
-        init() throws { place = try Workplace() }
+    init() throws { place = try Workplace() }
 
-        /// A client as a process that has just started has it.
-        private func client(
-            _ collection: ServerCollection, _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
-        ) -> RemoteSettingsClient {
-            place.service(change).makeClient(collectionName: collection.name)
+    /// Syncs, and counts the requests for the collection itself.
+    private func fetches(_ collection: ServerCollection, by client: RemoteSettingsClient) async throws -> Int {
+        let asked = place.server.requests.count
+        try await client.sync()
+        return place.server.requests.dropFirst(asked).filter { $0.path.contains("/\(collection.name)/") }.count
+    }
+
+    /// Makes the index say something else of the stored state.
+    private func claim(_ collection: ServerCollection, _ change: (StoredState) throws -> StoredState) throws {
+        try place.files.change { index in
+            let key = index.key(collection.id)
+            index[key].synced.current = try index[key].synced.current.map(change)
         }
+    }
 
-        /// Syncs, and counts the requests for the collection itself.
-        private func fetches(_ collection: ServerCollection, by client: RemoteSettingsClient) async throws -> Int {
-            let asked = place.server.requests.count
-            try await client.sync()
-            return place.server.requests.dropFirst(asked).filter { $0.path.contains("/\(collection.name)/") }.count
+    private func claim(_ collection: ServerCollection, timestamp: Timestamp) throws {
+        try claim(collection) {
+            StoredState(
+                file: $0.file, size: $0.size, state: .init(timestamp: timestamp, payload: $0.state.payload),
+                server: $0.server, root: $0.root)
         }
+    }
 
-        /// Makes the index say something else of the stored state.
-        private func claim(_ collection: ServerCollection, _ change: (StoredState) throws -> StoredState) throws {
-            try place.files.change { index in
-                let key = index.key(collection.id)
-                index[key].synced.current = try index[key].synced.current.map(change)
+    /// A sync that has read nothing believes that a file is whole for a day after it was hashed. A read finds the
+    /// damage at once.
+    @Test func unchangedSyncReadsNoState() async throws {
+        let (collection, _) = try await place.synced("a")
+        let file = try place.files.file(collection.id)
+        let good = try Data(contentsOf: file)
+        var content = good
+        content[content.count - 3] ^= 1
+        try content.write(to: file)
+        let reader = place.client(collection)
+        #expect(try await fetches(collection, by: reader) == 0)
+        #expect(reader.records == nil)
+        #expect(try await fetches(collection, by: reader) == 1)
+        #expect(place.client(collection).records?.map(\.id) == ["a"])
+        try content.write(to: place.files.file(collection.id))
+        let now = HTTPEnvironment.system.now
+        let tomorrow = place.client(collection) { $0.environment.now = { now().advanced(by: .seconds(86_500)) } }
+        #expect(try await fetches(collection, by: tomorrow) == 1)
+        // A file of another size, or none, is noticed at once.
+        try good.dropLast().write(to: place.files.file(collection.id))
+        #expect(try await fetches(collection, by: place.client(collection)) == 1)
+        try FileManager.default.removeItem(at: place.files.file(collection.id))
+        #expect(try await fetches(collection, by: place.client(collection)) == 1)
+        #expect(place.client(collection).records?.map(\.id) == ["a"])
+    }
+
+    /// Puts a file in the place of the stored state, under its right name.
+    private func replace(_ collection: ServerCollection, _ change: (String) throws -> String) throws {
+        let file = try place.files.file(collection.id)
+        let content = Data(try change(String(decoding: Data(contentsOf: file), as: UTF8.self)).utf8)
+        let digest = SHA256Digest(hashing: Bytes([UInt8](content)))
+        try content.write(to: file.deletingLastPathComponent().appending(path: digest.hex))
+        try claim(collection) {
+            StoredState(file: digest, size: content.count, state: $0.state, server: $0.server, root: $0.root)
+        }
+    }
+
+    enum Unusable: CaseIterable {
+        case ofALaterFormat, withoutChain, forged, ofAnotherServer
+
+        func made(of text: String) throws -> String {
+            switch self {
+            case .ofALaterFormat: text.replacing(#""format":1,"#, with: #""format":2,"#)
+            case .withoutChain: text.replacing(try Regex(#","verifiedAt":.*"chain":"[^"]*""#), with: "")
+            case .forged: text.replacing(#""id":"a""#, with: #""id":"x""#)
+            case .ofAnotherServer: text.replacing("https://settings.test", with: "https://settings.else")
             }
         }
+    }
 
-        private func claim(_ collection: ServerCollection, timestamp: Timestamp) throws {
-            try claim(collection) {
-                StoredState(
-                    file: $0.file, size: $0.size,
-                    state: .init(timestamp: timestamp, payload: $0.state.payload),
-                    server: $0.server, root: $0.root)
-            }
+    /// A state that no read accepts does not count as stored for the next process, even if that one syncs before it
+    /// reads, as every process before it.
+    @Test(arguments: Unusable.allCases) func unusableStoredStateIsFetchedAgain(_ kind: Unusable) async throws {
+        let (collection, _) = try await place.synced("a")
+        try replace(collection) { text in
+            let made = try kind.made(of: text)
+            #expect(made != text)
+            return made
         }
+        let first = place.client(collection)
+        #expect(try await fetches(collection, by: first) == 0)
+        #expect(first.records == nil)
+        let next = place.client(collection)
+        #expect(try await fetches(collection, by: next) == 1)
+        #expect(next.records?.map(\.id) == ["a"])
+        #expect(place.files.states.count == 1)
+        #expect(try await fetches(collection, by: place.client(collection)) == 0)
+    }
 
-        /// A sync that has read nothing believes that a file is whole for a day after it was hashed. A read finds the
-        /// damage at once.
-        @Test func unchangedSyncReadsNoState() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            let file = try place.files.file(collection.id)
-            let good = try Data(contentsOf: file)
-            var content = good
-            content[content.count - 3] ^= 1
-            try content.write(to: file)
-            let reader = client(collection)
-            #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.records == nil)
-            #expect(try await fetches(collection, by: reader) == 1)
-            #expect(client(collection).records?.map(\.id) == ["a"])
-            try content.write(to: place.files.file(collection.id))
-            let now = HTTPEnvironment.system.now
-            let tomorrow = client(collection) { $0.environment.now = { now().advanced(by: .seconds(86_500)) } }
-            #expect(try await fetches(collection, by: tomorrow) == 1)
-            // A file of another size, or none, is noticed at once.
-            try good.dropLast().write(to: place.files.file(collection.id))
-            #expect(try await fetches(collection, by: client(collection)) == 1)
+    /// A sync does not refuse for another process: what it verifies itself is up to date.
+    @Test func stateRefusedByAnotherProcessIsUpToDate() async throws {
+        let (collection, _) = try await place.synced("a")
+        try place.files.change { index in
+            let key = index.key(collection.id)
+            index[key].refused = index[key].synced.current?.file
+        }
+        let reader = place.client(collection)
+        #expect(try await fetches(collection, by: reader) == 0)
+        #expect(reader.records?.map(\.id) == ["a"])
+        let schedule = SyncSchedule(every: .seconds(3600))
+        #expect(try await pause(after: schedule, reader) > .seconds(3000))
+    }
+
+    /// The pause after a sync by a schedule.
+    private func pause(after schedule: SyncSchedule, _ client: RemoteSettingsClient) async throws -> Duration {
+        let collection = try client.collection()
+        _ = try await schedule.begin(collection.session, [collection])
+        try await client.sync()
+        await schedule.end(collection.session)
+        return schedule.pause(collection.session, [collection])
+    }
+
+    /// The index lists a state that cannot be used, is newer than the server's, and is not needed: a package is up
+    /// to date. The sync forgets it, and a schedule does not sync again at once because of it.
+    @Test(arguments: [false, true]) func unusableStoredStateIsForgottenWithPackage(isMissing: Bool) async throws {
+        let collection = try place.collection("a")
+        let dumps = try await place.package([collection])
+        try await place.client(collection).sync()
+        if isMissing {
             try FileManager.default.removeItem(at: place.files.file(collection.id))
-            #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).records?.map(\.id) == ["a"])
+        } else {
+            try replace(collection) { try Unusable.forged.made(of: $0) }
         }
+        try claim(collection, timestamp: collection.timestamp().advanced(by: .milliseconds(1)))
+        let reader = place.client(collection) { $0.packaged = [.directory(dumps)] }
+        #expect(reader.records?.map(\.id) == ["a"])
+        let schedule = SyncSchedule(every: .seconds(3600))
+        #expect(try schedule.pause(reader.collection().session, [reader.collection()]) <= .zero)
+        #expect(try await pause(after: schedule, reader) > .seconds(3000))
+        let index = try place.files.index()
+        #expect(index[index.key(collection.id)].synced.current == nil)
+    }
 
-        /// Puts a file in the place of the stored state, under its right name.
-        private func replace(_ collection: ServerCollection, _ change: (String) throws -> String) throws {
-            let file = try place.files.file(collection.id)
-            let content = Data(try change(String(decoding: Data(contentsOf: file), as: UTF8.self)).utf8)
-            let digest = SHA256Digest(hashing: Bytes([UInt8](content)))
-            try content.write(to: file.deletingLastPathComponent().appending(path: digest.hex))
-            try claim(collection) {
-                StoredState(file: digest, size: content.count, state: $0.state, server: $0.server, root: $0.root)
+    /// The same with a package that is as new as the missing state.
+    @Test func missingStoredStateServedByPackage() async throws {
+        let collection = try place.collection("a")
+        let dumps = try await place.package([collection])
+        try await place.client(collection).sync()
+        try FileManager.default.removeItem(at: place.files.file(collection.id))
+        let reader = place.client(collection) { $0.packaged = [.directory(dumps)] }
+        let schedule = SyncSchedule(every: .seconds(3600))
+        #expect(try await pause(after: schedule, reader) > .seconds(3000))
+    }
+
+    @Test func oldStateUnderTheServersTimestamp() async throws {
+        let (collection, _) = try await place.synced("a")
+        let dumps = try await place.package([collection])
+        try collection.put("b")
+        try claim(collection, timestamp: collection.timestamp())
+        let reader = place.client(collection) { $0.packaged = [.directory(dumps)] }
+        #expect(try await fetches(collection, by: reader) == 0)
+        #expect(reader.records?.map(\.id) == ["a"])
+        #expect(reader.status.source != .cached)
+        // In the process that has refused it, and in a later one.
+        #expect(try await fetches(collection, by: reader) > 0)
+        #expect(reader.records?.map(\.id) == ["a", "b"])
+    }
+
+    /// A state that another root vouches for is not what is held, and is not destroyed by a read.
+    @Test func storedStateOfAnotherRootIsNotServed() async throws {
+        let collection = try place.collection()
+        let forger = try Workplace()
+        let forged = try forger.server.makeCollection(id: collection.id)
+        let time = Timestamp(milliseconds: 1_700_000_000_000)
+        forged.load(["evil": #"{"id":"evil","last_modified":1700000000000}"#], files: [], timestamp: time)
+        forged.sign([SignatureForm(.ofOtherRoot)])
+        try await forger.service { $0.trustRoots = forger.server.otherRoot }
+            .makeClient(collectionName: forged.name).sync()
+        collection.load(["a": #"{"id":"a","last_modified":1700000000000}"#], files: [], timestamp: time)
+        try place.files.replace(collection.id, by: Data(contentsOf: forger.files.file(forged.id)))
+        let file = try place.files.file(collection.id).path
+        let reader = place.client(collection)
+        #expect(reader.records == nil)
+        #expect(FileManager.default.fileExists(atPath: file))
+        #expect(try await fetches(collection, by: place.client(collection)) == 1)
+        #expect(place.client(collection).records?.map(\.id) == ["a"])
+        #expect(try await fetches(collection, by: place.client(collection)) == 0)
+        #expect(reader.records?.map(\.id) == ["a"])
+    }
+
+    /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
+    @Test func forgedIndexHighWaterMarkHoldsForADay() async throws {
+        let (collection, _) = try await place.synced("a")
+        let now = HTTPEnvironment.system.now
+        try place.files.change { index in
+            let key = index.key(collection.id)
+            index[key].newest = index[key].newest.map {
+                .init(root: $0.root, timestamp: now().advanced(by: .seconds(20 * 3600)))
             }
         }
-
-        enum Unusable: CaseIterable {
-            case ofALaterFormat, withoutChain, forged, ofAnotherServer
-
-            func made(of text: String) throws -> String {
-                switch self {
-                case .ofALaterFormat: text.replacing(#""format":1,"#, with: #""format":2,"#)
-                case .withoutChain: text.replacing(try Regex(#","verifiedAt":.*"chain":"[^"]*""#), with: "")
-                case .forged: text.replacing(#""id":"a""#, with: #""id":"x""#)
-                case .ofAnotherServer: text.replacing("https://settings.test", with: "https://settings.else")
-                }
+        try collection.put("b")
+        for hours: Int64 in [0, 23] {
+            let reader = place.client(collection) { config in
+                config.environment.now = { now().advanced(by: .seconds(hours * 3600)) }
             }
+            #expect(await refusal(of: reader).contains("older state"))
         }
+        let reader = place.client(collection) { $0.environment.now = { now().advanced(by: .seconds(25 * 3600)) } }
+        try await reader.sync()
+        #expect(reader.records?.map(\.id) == ["a", "b"])
+    }
 
-        /// A state that no read accepts does not count as stored for the next process, even if that one syncs before it
-        /// reads, as every process before it.
-        @Test(arguments: Unusable.allCases) func unusableStoredStateIsFetchedAgain(_ kind: Unusable) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            try replace(collection) { text in
-                let made = try kind.made(of: text)
-                #expect(made != text)
-                return made
-            }
-            let first = client(collection)
-            #expect(try await fetches(collection, by: first) == 0)
-            #expect(first.records == nil)
-            let next = client(collection)
-            #expect(try await fetches(collection, by: next) == 1)
-            #expect(next.records?.map(\.id) == ["a"])
-            #expect(place.files.states.count == 1)
-            #expect(try await fetches(collection, by: client(collection)) == 0)
+    @Test(arguments: ["timestamp", "server", "root"])
+    func forgedIndexEntryIsFetchedAgain(_ forged: String) async throws {
+        let (collection, _) = try await place.synced("a")
+        let later = try collection.timestamp().advanced(by: .milliseconds(1))
+        try claim(collection) {
+            StoredState(
+                file: $0.file, size: $0.size,
+                state: forged == "timestamp" ? .init(timestamp: later, payload: $0.state.payload) : $0.state,
+                server: forged == "server" ? "https://other.test" : $0.server, root: forged == "root" ? nil : $0.root)
         }
+        let reader = place.client(collection)
+        let count = try await fetches(collection, by: reader)
+        // The root is not what a sync goes by.
+        #expect(count == 1 || forged == "root")
+        #expect(reader.records?.map(\.id) == ["a"])
+    }
 
-        /// A sync does not refuse for another process: what it verifies itself is up to date.
-        @Test func stateRefusedByAnotherProcessIsUpToDate() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            try place.files.change { index in
-                let key = index.key(collection.id)
-                index[key].refused = index[key].synced.current?.file
-            }
-            let reader = client(collection)
-            #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.records?.map(\.id) == ["a"])
-            let schedule = SyncSchedule(every: .seconds(3600))
-            #expect(try await pause(after: schedule, reader) > .seconds(3000))
-        }
+    /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.
+    @Test func damagedTrustedBundleIsFetchedBySync() async throws {
+        let collection = try place.collection(with: ["a": ["text": String(repeating: "the truth ", count: 50)]])
+        let dumps = try await place.package([collection])
+        let packaged = [PackagedSource.directory(dumps, trusted: true)]
+        #expect(try await fetches(collection, by: place.client(collection) { $0.packaged = packaged }) == 0)
+        #expect(place.files.states.isEmpty)
+        let bundle = URL(fileURLWithPath: "\(dumps)/\(collection.id).zip")
+        var content = try Data(contentsOf: bundle)
+        // The manifest, which comes first, has the name as well.
+        let entry = try #require(content.ranges(of: Data("records.json".utf8)).dropFirst().first)
+        content[entry.upperBound + 40] ^= 0x24
+        try content.write(to: bundle, options: .atomic)
+        let reader = place.client(collection) { $0.packaged = packaged }
+        #expect(try await fetches(collection, by: reader) == 1)
+        #expect(reader.records?.map(\.id) == ["a"])
+        #expect(try await fetches(collection, by: place.client(collection) { $0.packaged = packaged }) == 0)
+    }
 
-        /// The pause after a sync by a schedule.
-        private func pause(after schedule: SyncSchedule, _ client: RemoteSettingsClient) async throws -> Duration {
-            let collection = try client.collection()
-            _ = try await schedule.begin(collection.session, [collection])
-            try await client.sync()
-            await schedule.end(collection.session)
-            return schedule.pause(collection.session, [collection])
-        }
-
-        /// The index lists a state that cannot be used, is newer than the server's, and is not needed: a package is up
-        /// to date. The sync forgets it, and a schedule does not sync again at once because of it.
-        @Test(arguments: [false, true]) func unusableStoredStateIsForgottenWithPackage(isMissing: Bool) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let dumps = try await place.package([collection])
-            try await client(collection).sync()
-            if isMissing {
-                try FileManager.default.removeItem(at: place.files.file(collection.id))
-            } else {
-                try replace(collection) { try Unusable.forged.made(of: $0) }
-            }
-            try claim(collection, timestamp: collection.timestamp().advanced(by: .milliseconds(1)))
-            let reader = client(collection) { $0.packaged = [.directory(dumps)] }
-            #expect(reader.records?.map(\.id) == ["a"])
-            let schedule = SyncSchedule(every: .seconds(3600))
-            #expect(try schedule.pause(reader.collection().session, [reader.collection()]) <= .zero)
-            #expect(try await pause(after: schedule, reader) > .seconds(3000))
-            let index = try place.files.index()
-            #expect(index[index.key(collection.id)].synced.current == nil)
-        }
-
-        /// The same with a package that is as new as the missing state.
-        @Test func missingStoredStateServedByPackage() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let dumps = try await place.package([collection])
-            try await client(collection).sync()
-            try FileManager.default.removeItem(at: place.files.file(collection.id))
-            let reader = client(collection) { $0.packaged = [.directory(dumps)] }
-            let schedule = SyncSchedule(every: .seconds(3600))
-            #expect(try await pause(after: schedule, reader) > .seconds(3000))
-        }
-
-        @Test func oldStateUnderTheServersTimestamp() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let first = client(collection)
-            try await first.sync()
-            let dumps = try await place.package([collection])
-            try collection.put("b")
-            try claim(collection, timestamp: collection.timestamp())
-            let reader = client(collection) { $0.packaged = [.directory(dumps)] }
-            #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.records?.map(\.id) == ["a"])
-            #expect(reader.status.source != .cached)
-            // In the process that has refused it, and in a later one.
-            #expect(try await fetches(collection, by: reader) > 0)
-            #expect(reader.records?.map(\.id) == ["a", "b"])
-        }
-
-        /// A state that another root vouches for is not what is held, and is not destroyed by a read.
-        @Test func storedStateOfAnotherRootIsNotServed() async throws {
-            let collection = try place.server.makeCollection()
-            let forger = try Workplace()
-            let forged = try forger.server.makeCollection(id: collection.id)
-            let time = Timestamp(milliseconds: 1_700_000_000_000)
-            forged.load(["evil": #"{"id":"evil","last_modified":1700000000000}"#], files: [], timestamp: time)
-            forged.sign([SignatureForm(.ofOtherRoot)])
-            try await forger.service { $0.trustRoots = forger.server.otherRoot }
-                .makeClient(collectionName: forged.name).sync()
-            collection.load(["a": #"{"id":"a","last_modified":1700000000000}"#], files: [], timestamp: time)
-            try place.files.replace(collection.id, by: Data(contentsOf: forger.files.file(forged.id)))
-            let file = try place.files.file(collection.id).path
-            let reader = client(collection)
-            #expect(reader.records == nil)
-            #expect(FileManager.default.fileExists(atPath: file))
-            #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).records?.map(\.id) == ["a"])
-            #expect(try await fetches(collection, by: client(collection)) == 0)
-            #expect(reader.records?.map(\.id) == ["a"])
-        }
-
-        /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
-        @Test func forgedIndexHighWaterMarkHoldsForADay() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            let now = HTTPEnvironment.system.now
-            try place.files.change { index in
-                let key = index.key(collection.id)
-                index[key].newest = index[key].newest.map {
-                    .init(root: $0.root, timestamp: now().advanced(by: .seconds(20 * 3600)))
-                }
-            }
-            try collection.put("b")
-            for hours: Int64 in [0, 23] {
-                let reader = client(collection) { config in
-                    config.environment.now = { now().advanced(by: .seconds(hours * 3600)) }
-                }
-                let error = await #expect(throws: RemoteSettingsError.self) { try await reader.sync() }
-                #expect("\(error as Any)".contains("older state"))
-            }
-            let reader = client(collection) { $0.environment.now = { now().advanced(by: .seconds(25 * 3600)) } }
-            try await reader.sync()
-            #expect(reader.records?.map(\.id) == ["a", "b"])
-        }
-
-        @Test func forgedIndexTimestampNewerThanServer() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let time = try collection.timestamp()
-            try await client(collection).sync()
-            try claim(collection, timestamp: time.advanced(by: .milliseconds(1)))
-            let reader = client(collection)
-            #expect(try await fetches(collection, by: reader) == 1)
-            #expect(reader.records?.map(\.id) == ["a"])
-        }
-
-        @Test func forgedIndexServerOrMissingRoot() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            try claim(collection) {
-                StoredState(file: $0.file, size: $0.size, state: $0.state, server: "https://other.test", root: $0.root)
-            }
-            #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).records?.map(\.id) == ["a"])
-            try claim(collection) {
-                StoredState(file: $0.file, size: $0.size, state: $0.state, server: $0.server, root: nil)
-            }
-            try await client(collection).sync()
-            #expect(client(collection).records?.map(\.id) == ["a"])
-        }
-
-        /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.
-        @Test func damagedTrustedBundleIsFetchedBySync() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a", ["text": String(repeating: "the truth ", count: 50)])
-            let dumps = try await place.package([collection])
-            let packaged = [PackagedSource.directory(dumps, trusted: true)]
-            #expect(try await fetches(collection, by: client(collection) { $0.packaged = packaged }) == 0)
-            let bundle = URL(fileURLWithPath: "\(dumps)/\(collection.id).zip")
-            var content = try Data(contentsOf: bundle)
-            // The manifest, which comes first, has the name as well.
-            let entry = try #require(content.ranges(of: Data("records.json".utf8)).dropFirst().first)
-            content[entry.upperBound + 40] ^= 0x24
-            try content.write(to: bundle, options: .atomic)
-            let reader = client(collection) { $0.packaged = packaged }
-            #expect(try await fetches(collection, by: reader) == 1)
-            #expect(reader.records?.map(\.id) == ["a"])
-            #expect(try await fetches(collection, by: client(collection) { $0.packaged = packaged }) == 0)
-        }
-
-        /// Listeners hear of what another process stores, which shows only if a state is in use.
-        @Test func changesTellOfStateStoredByAnotherProcess() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await client(collection).sync()
-            let follower = client(collection)
-            let changes = follower.changes()
-            try await follower.sync()
-            try collection.put("b")
-            try await client(collection).sync()
-            _ = follower.records
-            var iterator = changes.makeAsyncIterator()
-            #expect(await iterator.next()?.created.map(\.id) == ["b"])
-        }
+    /// Listeners hear of what another process stores, which shows only if a state is in use.
+    @Test func changesTellOfStateStoredByAnotherProcess() async throws {
+        let (collection, _) = try await place.synced("a")
+        let follower = place.client(collection)
+        let changes = follower.changes()
+        try await follower.sync()
+        try collection.put("b")
+        try await place.client(collection).sync()
+        _ = follower.records
+        var iterator = changes.makeAsyncIterator()
+        #expect(await iterator.next()?.created.map(\.id) == ["b"])
     }
 }

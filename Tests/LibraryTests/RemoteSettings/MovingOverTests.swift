@@ -13,19 +13,6 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    @Test func serviceSyncReturnsChangedCollectionsOnly() async throws {
-        let (changed, same) = (try place.server.makeCollection(), try place.server.makeCollection())
-        for collection in [changed, same] { try collection.put("a") }
-        let service = place.service()
-        let clients = [changed, same].map { service.makeClient(collectionName: $0.name) }
-        #expect(try await service.sync() == [changed.name, same.name].sorted())
-        try changed.put("b")
-        #expect(try await service.sync() == [changed.name])
-        #expect(try await service.sync() == [])
-        #expect(try await service.syncCollections().map(\.isSynced) == [true, true])
-        withExtendedLifetime(clients) {}
-    }
-
     @Test(
         arguments: [
             ("https://firefox.settings.services.mozilla.com/v1", .mozillaProduction),
@@ -65,22 +52,10 @@ import Testing
         #expect(try await service.syncCollections() == [])
     }
 
-    @Test func serverURLWithoutVersionUsesV2() {
-        let config = RemoteSettingsConfig(server: .custom(url: "https://settings.example.org/"))
-        let service = RemoteSettingsService(storageDirectory: place.storage, config: config)
-        #expect(service.serverURL == "https://settings.example.org/v2")
-    }
-
     /// Packages a collection's present state without its signature, as `rsdump import` does.
     private func packageImported(_ collection: ServerCollection) async throws -> PackagedSource {
-        var changeset = try collection.changeset()
-        var metadata = try #require(changeset["metadata"] as? [String: Any])
-        metadata["signature"] = nil
-        metadata["signatures"] = nil
-        changeset["metadata"] = metadata
-        let text = Bytes(Array(try JSONSerialization.data(withJSONObject: changeset)))
-        let claim = try Changeset(parsing: text)
-            .snapshot(of: CollectionID(collection.id), onto: nil)
+        let text = Bytes(Array(try JSONSerialization.data(withJSONObject: collection.unsignedChangeset())))
+        let claim = try Changeset(parsing: text).snapshot(of: CollectionID(collection.id), onto: nil)
         let transaction = try await DumpsTransaction.begin(in: DumpsDirectory(place.path("imported")))
         defer { try? transaction.end() }
         let snapshot = Snapshot(vouchingFor: claim, chain: nil, provenance: .imported)
@@ -92,16 +67,12 @@ import Testing
 
     /// Nobody has signed an import, so its time proves nothing: the server's own state replaces it even if it is older.
     @Test func importedSnapshotIsReplacedByOlderServerState() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        try collection.put("b")
+        let collection = try place.collection("a", "b")
         let imported = try await packageImported(collection)
         collection.load(
             ["a": #"{"id":"a","last_modified":1700000000000}"#], files: [],
             timestamp: Timestamp(milliseconds: 1_700_000_000_000))
-        func start() -> RemoteSettingsClient {
-            place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
-        }
+        func start() -> RemoteSettingsClient { place.client(collection) { $0.packaged = [imported] } }
         let client = start()
         #expect(client.records?.map(\.id) == ["a", "b"] && client.status.provenance == .imported)
         #expect(try await client.sync() as SyncOutcome == .updated(Timestamp(milliseconds: 1_700_000_000_000)))
@@ -120,15 +91,21 @@ import Testing
         try await client.sync(timeout: .seconds(10))
     }
 
-    @Test func packagedOnlySyncReturnsNotAsked() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+    @Test func packagedOnlyIgnoresStoredStateAndServer() async throws {
+        let collection = try place.collection("a")
         let source = try place.server.packaged(collection)
+        let packaged = try collection.timestamp()
+        try collection.put("b")
+        try await place.client(collection).sync()
         let service = place.service { ($0.packaged, $0.isPackagedOnly) = ([source], true) }
         let client = service.makeClient(collectionName: collection.name)
-        #expect(try await client.sync() == .notAsked(collection.timestamp()))
+        let asked = place.server.requests.count
+        #expect(try await client.sync() == .notAsked(packaged))
         #expect(try await service.syncCollections().map(\.isSynced) == [false])
         #expect(try await service.sync() == [])
+        #expect(client.records?.map(\.id) == ["a"] && place.server.requests.count == asked)
+        #expect(client.status.unused.map(\.reason) == [.packagedOnly])
+        #expect(place.client(collection).records?.count == 2)
     }
 
     /// A request that waits to be repeated says so if nobody moves the clock, and `run` moves it.
@@ -145,17 +122,19 @@ import Testing
         try await time.run { try await time.sleep(until: time.now.advanced(by: .seconds(3600))) }
     }
 
-    @Test func newAppContextDoesNotCancelSync() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
+    @Test func newContextAndTelemetryDoNotCancelSync() async throws {
+        let collection = try place.collection(with: ["for-beta": ["filter_expression": "env.channel == 'beta'"]])
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
         let service = place.service { $0.transport = gate }
         let client = service.makeClient(collectionName: collection.name)
         let sync = Task { try await client.sync() }
         await gate.hasHeld()
         service.appContext = RemoteSettingsContext(channel: "beta")
+        let log = Received()
+        service.telemetry = log
         gate.open()
         _ = try await sync.value
+        #expect(log.take().last?.status == .success)
         #expect(client.records?.map(\.id) == ["for-beta"])
         var changes = client.changes().makeAsyncIterator()
         service.appContext?.channel = "nightly"
@@ -164,8 +143,7 @@ import Testing
     }
 
     @Test func shutdownOfOneClientKeepsOthersSyncing() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
         let service = place.service { $0.transport = gate }
         let one = service.makeClient(collectionName: collection.name)
@@ -189,8 +167,7 @@ import Testing
     }
 
     @Test func releasedOrShutDownClientsAreNotSynced() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let service = place.service()
         do {
             let client = service.makeClient(collectionName: collection.name)
@@ -205,19 +182,15 @@ import Testing
     }
 
     @Test func updateConfigKeepsTelemetry() async throws {
-        final class Log: RemoteSettingsTelemetry {
-            let events = Mutex<[UptakeEvent]>([])
-            func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
-        }
-        let (log, other) = (Log(), Log())
+        let (log, other) = (Received(), Received())
         let service = place.service()
         service.telemetry = log
         try service.updateConfig(config: place.config())
         try await service.syncCollections()
-        #expect(log.events.withLock { $0.last?.source } == "settings-sync")
+        #expect(log.take().last?.source == "settings-sync")
         try service.updateConfig(config: place.config { $0.telemetry = other })
         try await service.syncCollections()
-        #expect(other.events.withLock { $0.count } == log.events.withLock { $0.count })
+        #expect(other.take().last?.source == "settings-sync" && log.take().isEmpty)
     }
 
     /// Sets the time at which the cached state is said to have been verified.
@@ -232,17 +205,14 @@ import Testing
 
     /// Whoever has an expired key and writes to the storage directory cannot sign what is newer than the certificate.
     @Test func storedStateNewerThanVerificationIsRefused() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        try await place.service().makeClient(collectionName: collection.name).sync()
+        let (collection, _) = try await place.synced("a")
         try setVerifiedAt(collection) { $0 - 3_600_000 }
-        #expect(place.service().makeClient(collectionName: collection.name).records?.count == 1)
+        #expect(place.client(collection).records?.count == 1)
         try setVerifiedAt(collection) { $0 - 90_000_000 }
-        let client = place.service().makeClient(collectionName: collection.name)
+        let client = place.client(collection)
         #expect(client.records == nil)
         guard case .notTrusted(let why)? = client.status.unused.first?.reason else {
-            Issue.record("\(client.status)")
-            return
+            return #expect(Bool(false), "\(client.status)")
         }
         #expect(why.contains("more than a day after"))
         try await client.sync()
@@ -250,21 +220,23 @@ import Testing
     }
 
     @Test func stateAheadOfTheClockIsRefused() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        let client = place.service {
+        let collection = try place.collection("a")
+        let client = place.client(collection) {
             let now = $0.environment.now
             // The state is an hour old: by this clock it is at least 25 hours ahead, however slow the test.
             $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 97_200_000) }
-        }.makeClient(collectionName: collection.name)
-        let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        #expect(error.map { "\($0)" }?.contains("clock") == true)
+        }
+        #expect(await refusal(of: client).contains("clock"))
         #expect(client.records == nil)
     }
 }
 
 /// What an app's own code and tests need of the types.
 @Suite struct ValueTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
     @Test func recordInitializerNormalizesFields() {
         let file = RemoteSettingsAttachment(
             filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
@@ -292,7 +264,7 @@ import Testing
         #expect(record == RemoteSettingsRecord(id: "r", lastModified: 3, fields: #"{"a":1}"#))
     }
 
-    @Test func everyMemberOfARecordCanBeSet() {
+    @Test func recordMembersCanBeSet() {
         var record = RemoteSettingsRecord(id: "r", lastModified: 1, fields: #"{"a":1}"#)
         let file = RemoteSettingsAttachment(
             filename: "a", mimetype: "b", location: "c", hash: String(repeating: "a", count: 64), size: 5)
@@ -305,9 +277,7 @@ import Testing
     }
 
     @Test func temporaryStorageIsRemovedWithService() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("hello".utf8), to: "a")
+        let collection = try place.collection(attaching: ["a": "hello"])
         func storedFile() async throws -> URL {
             let service = RemoteSettingsService(config: place.config())
             let client = service.makeClient(collectionName: collection.name)
@@ -321,18 +291,13 @@ import Testing
 
     /// What a service stores in a temporary directory is gone with the service.
     @Test func temporaryStorageServesSyncsAndAttachments() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("hello".utf8), to: "a")
+        let collection = try place.collection(attaching: ["a": "hello"])
         let service = RemoteSettingsService(config: place.config())
         let client = service.makeClient(collectionName: collection.name)
         let first = try #require(await client.recordsOrSync()?.first)
         #expect(client.status.source == .cached && client.localAttachment(for: first) == nil)
         #expect(try await client.getAttachment(record: first) == Data("hello".utf8))
         #expect(client.localAttachment(for: first)?.source == .cached && client.isAttachmentStored(for: first))
-        try collection.put("b")
-        try await service.sync()
-        #expect(client.records?.count == 2 && service.inspect().collections.count == 1)
         let file = try await client.attachmentFile(for: first).url
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
         // The storage is a folder in a directory that only this user may enter.
@@ -340,27 +305,21 @@ import Testing
         let directory = storage.deletingLastPathComponent()
         let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
         #expect(mode == 0o700)
-        try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(locale: "de") })
-        #expect(client.records?.count == 2)
         // Another service has nothing of it.
         let other = RemoteSettingsService(config: place.config())
         #expect(other.makeClient(collectionName: collection.name).records == nil)
-        try client.removeAttachment(for: first)
-        #expect(!client.isAttachmentStored(for: first))
         try await service.resetStorage()
         #expect(client.records == nil)
-        #expect(!FileManager.default.fileExists(atPath: ":memory:"))
-        #expect(!FileManager.default.fileExists(atPath: place.storage))
+        for path in [":memory:", place.storage] { #expect(!FileManager.default.fileExists(atPath: path)) }
     }
 
     @Test func logEntriesGoToTheConfiguredHandler() async throws {
-        let place = try Workplace()
         let entries = Mutex<[RemoteSettingsLogEntry]>([])
-        let collection = try place.server.makeCollection()
-        let client = place.service {
+        let collection = try place.collection()
+        let client = place.client(collection) {
             $0.transport = NoTransport()
             $0.log = { entry in entries.withLock { $0.append(entry) } }
-        }.makeClient(collectionName: collection.name)
+        }
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         let logged = entries.withLock { $0 }
         #expect(logged.contains { $0.level == .info && $0.message.contains("this test is offline") }, "\(logged)")
@@ -374,9 +333,7 @@ import Testing
     }
 
     @Test func configFromTrustedPackageHasServerAndRoots() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let dumps = try await place.package([collection])
         let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
         #expect(config.trustRoots == place.server.root && config.signer == nil)

@@ -6,7 +6,7 @@ import Testing
 /// What only the blocking forms have of Mozilla's binding.
 @Suite struct MozillaNamesTests {
     /// Names of Mozilla's binding that only these forms have.
-    @Test func mozillasNames() {
+    @Test func blockingNamesOfMozillasBinding() {
         let older: RemoteSettingsConfig2 = RemoteSettingsConfig2()
         #expect(older.server == nil)
         let fields: RsJsonObject = #"{"a":1}"#
@@ -20,37 +20,29 @@ import Testing
         }
     }
 
-    @Test func mozillasExtras() {
-        final class Old: RemoteSettingsTelemetry {
-            let received = Mutex<[UptakeEventExtras]>([])
-            func reportUptake(extras: UptakeEventExtras) { received.withLock { $0.append(extras) } }
-        }
-        let old = Old()
+    @Test func uptakeExtrasOfMozillasBinding() {
         var event = UptakeEvent(
             source: "main/x", status: .signRetryError, trigger: .timer, age: .milliseconds(1500),
             duration: .seconds(2), errorDescription: "why")
-        old.reportUptake(extras: UptakeEventExtras(event))
-        #expect(
-            old.received.withLock { $0 } == [
-                UptakeEventExtras(
-                    value: "signature_error", source: "main/x", age: "1500", trigger: "timer", duration: "2000",
-                    errorName: "SignRetryError")
-            ])
+        let extras = UptakeEventExtras(
+            value: "signature_error", source: "main/x", age: "1500", trigger: "timer", duration: "2000",
+            errorName: "SignRetryError")
+        #expect(UptakeEventExtras(event) == extras)
         event.status = .success
         event.timestamp = Timestamp(milliseconds: 7)
         #expect(
             UptakeEventExtras(event).errorName == nil && UptakeEventExtras(event).value == "success"
                 && UptakeEventExtras(event).timestamp == "7")
-        let names = Set(
-            UptakeEvent.Status.allCases.map { status -> String? in
-                event.status = status
-                return UptakeEventExtras(event).value
-            })
-        #expect(
-            names == [
-                "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
-                "unknown_error",
-            ])
+        var names: Set<String?> = []
+        for status in UptakeEvent.Status.allCases {
+            event.status = status
+            names.insert(UptakeEventExtras(event).value)
+        }
+        let expected: Set<String?> = [
+            "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
+            "unknown_error",
+        ]
+        #expect(names == expected)
         #expect(UptakeEvent.Status.allCases.count == 20)
         event.duration = .seconds(Int64.max)
         event.age = .seconds(Int64.min)

@@ -64,9 +64,9 @@ import Testing
 
     /// The ids of the records whose filters are true for a context.
     private func ids(_ filters: [String: String], _ context: RemoteSettingsContext) async throws -> [String] {
-        let collection = try place.server.makeCollection()
+        let collection = try place.collection()
         for (id, filter) in filters { try collection.put(id, ["filter_expression": filter]) }
-        let client = place.service { $0.appContext = context }.makeClient(collectionName: collection.name)
+        let client = place.client(collection) { $0.appContext = context }
         try await client.sync()
         return client.records?.map(\.id) ?? []
     }
@@ -77,8 +77,7 @@ import Testing
             attributes: [
                 "memoryMB": .number(JSONNumber(8192)), "isDefaultBrowser": .bool(true),
                 "addons": .object([.init(key: "a", value: .null)]),
-            ],
-            preferences: .init(values: ["a.b": .bool(true), "n": .number(JSONNumber(3))], userSet: ["a.b"]))
+            ], preferences: .init(values: ["a.b": .bool(true), "n": .number(JSONNumber(3))], userSet: ["a.b"]))
         let filters = [
             "a": "env.memoryMB >= 4096 && env.isDefaultBrowser", "b": "env.distribution == 'partner'",
             "c": "'a.b'|preferenceValue == true", "d": "'n'|preferenceValue > 2", "e": "'a.b'|preferenceIsUserSet",
@@ -92,8 +91,7 @@ import Testing
     /// As in Mozilla's mobile client, which puts the custom attributes in last.
     @Test func customTargetingAttributesOverrideContext() async throws {
         let context = RemoteSettingsContext(
-            channel: "release", locale: "de", os: "iOS",
-            customTargetingAttributes: ["channel": "beta", "os": "other"],
+            channel: "release", locale: "de", os: "iOS", customTargetingAttributes: ["channel": "beta", "os": "other"],
             attributes: ["channel": .string("nightly"), "locale": .string("fr")])
         let filters = [
             "a": "env.channel == 'beta'", "b": "env.locale == 'fr'", "c": "env.os == 'other'",

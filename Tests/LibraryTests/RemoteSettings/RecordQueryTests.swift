@@ -18,56 +18,50 @@ import Testing
         ].map { RemoteSettingsRecord(id: $0, lastModified: 1, fields: $1) }
     }
 
+    typealias Query = RemoteSettingsClient.Query
+
     private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(number)) }
 
     @Test(arguments: [
-        (RemoteSettingsClient.Query(), "abcdefg"), (RemoteSettingsClient.Query(where: ["os": .string("ios")]), "ac"),
-        (RemoteSettingsClient.Query(where: ["n": number(2)]), "ac"),
-        (RemoteSettingsClient.Query(where: ["n": .string("2")]), "f"),
-        (RemoteSettingsClient.Query(where: ["n": .null]), "d"),
-        (RemoteSettingsClient.Query(where: ["none": .null]), ""),
-        (RemoteSettingsClient.Query(where: ["os": .array([.string("ios"), .bool(false)])]), "acf"),
-        (RemoteSettingsClient.Query(where: ["os": .array([])]), ""),
-        (RemoteSettingsClient.Query(where: ["os": .string("ios"), "n": number(10)]), ""),
-        (RemoteSettingsClient.Query(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
-        (RemoteSettingsClient.Query(where: ["tags": .object([])]), "ac"),
-        (RemoteSettingsClient.Query(where: ["id": .string("e")]), "e"),
-        (RemoteSettingsClient.Query(where: ["n": number(9_007_199_254_740_992)]), ""),
+        (Query(), "abcdefg"), (Query(where: ["os": .string("ios")]), "ac"), (Query(where: ["n": number(2)]), "ac"),
+        (Query(where: ["n": .string("2")]), "f"), (Query(where: ["n": .null]), "d"),
+        (Query(where: ["none": .null]), ""), (Query(where: ["os": .array([])]), ""),
+        (Query(where: ["os": .array([.string("ios"), .bool(false)])]), "acf"),
+        (Query(where: ["os": .string("ios"), "n": number(10)]), ""),
+        (Query(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
+        (Query(where: ["tags": .object([])]), "ac"), (Query(where: ["id": .string("e")]), "e"),
+        (Query(where: ["n": number(9_007_199_254_740_992)]), ""),
         // Missing, null, numbers, texts; equal ones by id.
-        (RemoteSettingsClient.Query(order: .ascending("n")), "edacbgf"),
-        (RemoteSettingsClient.Query(order: .descending("n")), "fgbacde"),
-        (RemoteSettingsClient.Query(order: .ascending("os")), "gfdbace"),
-        (RemoteSettingsClient.Query(where: ["os": .string("ios")], order: .descending("id")), "ca"),
+        (Query(order: .ascending("n")), "edacbgf"), (Query(order: .descending("n")), "fgbacde"),
+        (Query(order: .ascending("os")), "gfdbace"),
+        (Query(where: ["os": .string("ios")], order: .descending("id")), "ca"),
     ])
-    func filtersAndOrders(_ query: RemoteSettingsClient.Query, _ ids: String) {
+    func queryFiltersAndOrdersRecords(_ query: Query, _ ids: String) {
         #expect(query.selection(of: records()).map(\.id).joined() == ids)
     }
 
     /// The two spellings of é are one string to Swift.
-    @Test func spellingsAreDistinct() {
+    @Test func queryDistinguishesUnicodeSpellings() {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         let records = [one, two].enumerated().map { index, text in
             RemoteSettingsRecord(id: "\(index)", lastModified: 1, fields: "{\"name\": \"\(text)\", \"\(text)\": 1}")
         }
         for (id, text) in [("0", one), ("1", two)] {
-            #expect(RemoteSettingsClient.Query(where: ["name": .string(text)]).selection(of: records).map(\.id) == [id])
-            #expect(
-                RemoteSettingsClient.Query(where: ["name": [.string(text)]]).selection(of: records).map(\.id) == [id])
-            #expect(RemoteSettingsClient.Query(where: [text: 1]).selection(of: records).map(\.id) == [id])
+            #expect(Query(where: ["name": .string(text)]).selection(of: records).map(\.id) == [id])
+            #expect(Query(where: ["name": [.string(text)]]).selection(of: records).map(\.id) == [id])
+            #expect(Query(where: [text: 1]).selection(of: records).map(\.id) == [id])
         }
     }
 
     @Test func localQueriesMakeNoRequest() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a", ["n": 1])
-        try collection.put("b", ["n": 2])
-        let client = place.service().makeClient(collectionName: collection.name)
+        let collection = try place.collection(with: ["a": ["n": 1], "b": ["n": 2]])
+        let client = place.client(collection)
         #expect(client.records(matching: .init(sync: .always)) == nil)
         #expect(place.server.requests.isEmpty)
         await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(.init()) }
         #expect(try await client.fetchRecords(.init(fallback: .emptyList)) == [])
         #expect(place.server.requests.isEmpty)
-        let query = RemoteSettingsClient.Query(order: .descending("n"), sync: .ifEmpty)
+        let query = Query(order: .descending("n"), sync: .ifEmpty)
         #expect(try await client.fetchRecords(query).map(\.id) == ["b", "a"])
         let asked = place.server.requests.count
         #expect(try await client.fetchRecords(query).count == 2)
@@ -76,8 +70,7 @@ import Testing
     }
 
     @Test func forcedSyncPrecedesQuery() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let received = Received()
         let service = place.service { $0.limits.all.tries = 1 }
         service.telemetry = received
@@ -95,19 +88,17 @@ import Testing
         await #expect(throws: RemoteSettingsError.self) {
             try await client.fetchRecords(.init(sync: .always, fallback: .error))
         }
-        let empty = service.makeClient(collectionName: try place.server.makeCollection().name)
+        let empty = service.makeClient(collectionName: try place.collection().name)
         await #expect(throws: RemoteSettingsError.self) { try await empty.fetchRecords(.init(sync: .ifEmpty)) }
         #expect(try await empty.fetchRecords(.init(sync: .always, fallback: .emptyList)) == [])
     }
 
     @Test func packagedRecordsCanBeLeftOut() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        try await place.service().makeClient(collectionName: collection.name).sync()
+        let (collection, _) = try await place.synced("a")
         try collection.put("b")
         let dumps = try await place.package([collection])
-        let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-        let stored = RemoteSettingsClient.Query(usesPackaged: false)
+        let client = place.client(collection) { $0.packaged = [.directory(dumps)] }
+        let stored = Query(usesPackaged: false)
         #expect(client.records?.count == 2)
         #expect(client.records(matching: .init())?.count == 2)
         // The older one, which a sync has stored.
@@ -120,25 +111,8 @@ import Testing
         try await client.resetStorage()
         #expect(client.records(matching: stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])
-        let query = RemoteSettingsClient.Query(sync: .always, usesPackaged: false)
+        let query = Query(sync: .always, usesPackaged: false)
         await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(query) }
         #expect(try await client.fetchRecords(.init(sync: .always)).count == 2)
-    }
-
-    /// A signed package protects from a cache without signature, whether or not its records are wanted.
-    @Test func excludedPackageStillRequiresSignature() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        let dumps = try await place.package([collection])
-        collection.sign([])
-        try collection.put("b")
-        let lenient = place.service { $0.acceptsUnsigned = true }.makeClient(collectionName: collection.name)
-        try await lenient.sync()
-        let client = place.service {
-            $0.acceptsUnsigned = true
-            $0.packaged = [.directory(dumps)]
-        }.makeClient(collectionName: collection.name)
-        #expect(client.records(matching: .init(usesPackaged: false)) == nil)
-        #expect(client.records?.map(\.id) == ["a"])
     }
 }

@@ -13,8 +13,7 @@ import Testing
     init() throws { place = try Workplace() }
 
     @Test func tenFailuresReportBrokenCollection() async throws {
-        let (broken, fine) = (try place.server.makeCollection(), try place.server.makeCollection())
-        for collection in [broken, fine] { try collection.put("a") }
+        let (broken, fine) = (try place.collection("a"), try place.collection("a"))
         let received = Received()
         func service() -> RemoteSettingsService {
             place.service {
@@ -58,32 +57,28 @@ import Testing
 
     /// A device without network, and a server that asks to wait, say nothing about a collection.
     @Test func networkFailuresAreNoCollectionFailures() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        let client = place.service { $0.limits.all.tries = 1 }.makeClient(collectionName: collection.name)
+        let collection = try place.collection("a")
+        let client = place.client(collection) { $0.limits.all.tries = 1 }
         place.server.inject([Fault("monitor", effect: .status(500))])
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        place.server.inject([
-            Fault("/\(collection.name)/", effect: .status(503), headers: ["Retry-After": "3600"])
-        ])
+        place.server.inject([Fault("/\(collection.name)/", effect: .status(503), headers: ["Retry-After": "3600"])])
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(client.syncFailures == nil)
     }
 
     /// An app that has its own files where the library stores data keeps them all, whatever they are called.
     @Test func foreignFilesInStorageAreKept() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("file".utf8), to: "a")
+        let collection = try place.collection(attaching: ["a": "file"])
         for number in 0...Limits.keptChains { try write("chains/\(number).pem") }
-        let first = place.service().makeClient(collectionName: collection.name)
+        let first = place.client(collection)
         try await first.sync()
         _ = try await first.downloadAttachments()
         let folder = "attachments/\(collection.id)"
         let foreign = [
             ".backoff.json", ".chains/x.pem", "Preferences/user.config", "logs/app.previous", "main/a.snapshot",
-            "main/x.attachments/photo.jpg", "states/notes.txt", "states/old.tmp", "chains/mine.pem",
-            "attachments/photo.jpg", "attachments/album/photo.jpg", "\(folder)/photo.jpg",
-            "\(folder)/album/photo.jpg",
+            "config.json", "main/x.snapshot.bak", "elsewhere/state.json", "main/x.attachments/photo.jpg",
+            "states/notes.txt", "states/old.tmp", "chains/mine.pem", "attachments/photo.jpg",
+            "attachments/album/photo.jpg", "\(folder)/photo.jpg", "\(folder)/album/photo.jpg",
         ]
         for name in foreign { try write(name) }
         // What killed processes have left.
@@ -110,23 +105,17 @@ import Testing
         // What is in the place of the index is not removed either.
         try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
         try write("index.json/mine.txt")
-        await #expect(throws: RemoteSettingsError.self) {
-            try await place.service().makeClient(collectionName: collection.name).sync()
-        }
+        await #expect(throws: RemoteSettingsError.self) { try await place.client(collection).sync() }
         #expect(isThere("index.json/mine.txt"))
     }
 
-    private func write(_ name: String) throws {
-        let path = URL(fileURLWithPath: "\(place.storage)/\(name)")
-        try FileManager.default.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data("x".utf8).write(to: path)
-    }
+    private func write(_ name: String) throws { try place.write("x", to: "storage/\(name)") }
 
     private func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(place.storage)/\(name)") }
 
     @Test func damagedSyncJournalIsEmpty() async throws {
-        let collection = try place.server.makeCollection()
-        let client = place.service().makeClient(collectionName: collection.name)
+        let collection = try place.collection()
+        let client = place.client(collection)
         let server = #""server":"https://settings.test""#
         let texts = [
             "", "[", "{}", #"{"server":"x","failures":{"\#(collection.id)":{"count":50,"since":1}}}"#,
@@ -155,8 +144,7 @@ import Testing
     }
 
     @Test func clockDifferenceToServerIsReported() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let received = Received()
         let service = place.service {
             $0.telemetry = received
@@ -185,8 +173,7 @@ import Testing
 
     /// A sync that finds nothing new writes nothing, unless the time of the last one is ten minutes old.
     @Test func syncWithoutNewsWritesNothing() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         let now = Mutex(Timestamp(milliseconds: 1_800_000_000_000))
         let service = place.service { $0.environment.now = { now.withLock { $0 } } }
         let client = service.makeClient(collectionName: collection.name)
@@ -203,8 +190,7 @@ import Testing
 
     @Test(arguments: ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func falseServerDateIsHarmless(_ text: String) async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
+        let collection = try place.collection("a")
         place.server.inject([date(text, age: "4294967295")])
         let service = place.service()
         let client = service.makeClient(collectionName: collection.name)
@@ -214,16 +200,15 @@ import Testing
         collection.sign([SignatureForm(.expired)])
         try collection.put("b")
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        #expect(place.service().makeClient(collectionName: collection.name).records?.count == 1)
+        #expect(place.client(collection).records?.count == 1)
         let failed = service.inspect()
         #expect(failed.collections[0].lastError?.isEmpty == false)
         #expect(failed.lastAttempt.map { $0 >= (failed.lastCheck ?? $0) } == true)
     }
 
     @Test func inspectListsAllCollections() async throws {
-        let (held, other) = (try place.server.makeCollection(), try place.server.makeCollection())
-        for collection in [held, other] { try collection.put("a") }
-        try await place.service().makeClient(collectionName: held.name).sync()
+        let (held, other) = (try place.collection("a"), try place.collection("a"))
+        try await place.client(held).sync()
         try held.put("b")
         let service = place.service { $0.limits.all.tries = 1 }
         let client = service.makeClient(collectionName: other.name)
@@ -251,35 +236,23 @@ import Testing
     }
 
     @Test func resetStorageRemovesAllCollections() async throws {
-        let (one, two) = (try place.server.makeCollection(), try place.server.makeCollection())
+        let (one, two) = (try place.collection(), try place.collection())
         try one.attach(Data("file".utf8), to: "a")
         try two.put("a")
         let first = place.service()
         for collection in [one, two] { try await first.makeClient(collectionName: collection.name).sync() }
         _ = try await first.makeClient(collectionName: one.name).downloadAttachments()
-        // Files of others, at the top and beside the library's own.
-        let foreign = ["config.json", "main/notes.txt", "main/x.snapshot.bak", "elsewhere/state.json"]
-        for name in foreign {
-            let url = URL(fileURLWithPath: "\(place.storage)/\(name)")
-            try FileManager.default.createDirectory(
-                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data("x".utf8).write(to: url)
-        }
-        let outside = place.path("outside")
-        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
-        try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/y.snapshot"))
-        try FileManager.default.createSymbolicLink(atPath: "\(place.storage)/linked", withDestinationPath: outside)
+        let outside = try place.write("x", to: "outside/y.snapshot")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(place.storage)/linked", withDestinationPath: place.path("outside"))
         let service = place.service()
         let client = service.makeClient(collectionName: two.name)
         #expect(client.records?.count == 1)
         try await service.resetStorage()
         #expect(client.records == nil && service.inspect().lastCheck == nil)
-        let left = try FileManager.default.subpathsOfDirectory(atPath: place.storage).filter {
-            !$0.hasSuffix("main") && !$0.hasSuffix("elsewhere") && !$0.hasPrefix("linked") && $0 != "states"
-                && $0 != "index.json"
-        }
-        #expect(left.sorted() == foreign.sorted())
-        #expect(FileManager.default.fileExists(atPath: "\(outside)/y.snapshot"))
+        let left = try FileManager.default.subpathsOfDirectory(atPath: place.storage)
+        #expect(left.filter { !$0.hasPrefix("linked") && $0 != "states" && $0 != "index.json" } == [])
+        #expect(FileManager.default.fileExists(atPath: outside))
         try await client.sync()
         #expect(client.records?.count == 1)
         try await RemoteSettingsService(storageDirectory: place.path("none"), config: place.config()).resetStorage()
@@ -294,37 +267,21 @@ import Testing
         #expect(place.service().inspect().backoffUntil != nil)
     }
 
-    @Test func triggersReachTheTelemetry() async throws {
-        let collection = try place.server.makeCollection()
-        let received = Received()
-        let service = place.service { $0.telemetry = received }
-        let client = service.makeClient(collectionName: collection.name)
-        for trigger in [UptakeEvent.Trigger.manual, .timer, .startup, .broadcast, .forced] {
-            try await client.sync(trigger: trigger)
-            try await service.sync(trigger: trigger)
-            try await service.syncCollections(expecting: Timestamp(milliseconds: 5), trigger: trigger)
-            #expect(Set(received.take().map(\.trigger)) == [trigger])
-        }
-    }
-
     @Test func damagedStoredStateIsReportedToTelemetry() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        try await place.service().makeClient(collectionName: collection.name).sync()
+        let (collection, _) = try await place.synced("a")
         let path = try place.files.file(collection.id)
         try Data("damaged".utf8).write(to: path)
         let received = Received()
-        let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
+        let client = place.client(collection) { $0.telemetry = received }
         try await client.sync()
         #expect(received.take().map(\.status) == [.success, .corruptionError, .success])
         #expect(client.records?.count == 1)
     }
 
     @Test func failedCleanupIsReported() async throws {
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("file".utf8), to: "a")
+        let collection = try place.collection(attaching: ["a": "file"])
         let received = Received()
-        let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
+        let client = place.client(collection) { $0.telemetry = received }
         try await client.sync()
         _ = try await client.downloadAttachments()
         // A directory in an attachment's place cannot be removed like a file.

@@ -1,182 +1,169 @@
 import Foundation
-import RemoteSettings
 import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-extension ServerTests {
-    /// Several processes with one storage directory; a service each stands for a process.
-    @Suite struct SharedStorageTests {
-        let place: Workplace
+/// Several processes with one storage directory; a service each stands for a process.
+@Suite struct SharedStorageTests {
+    let place: Workplace
 
-        init() throws { place = try Workplace() }
+    init() throws { place = try Workplace() }
 
-        private func reader(_ collection: ServerCollection, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
-            place.service {
-                $0.transport = NoTransport()
+    private func reader(_ collection: ServerCollection, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+        place.client(collection) {
+            $0.transport = NoTransport()
+            $0.packaged = packaged
+        }
+    }
+
+    /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
+    /// nothing is locked while a server is waited for, which is when an app is suspended.
+    @Test(arguments: ["monitor", "/changeset", "/attachments/"])
+    func noStorageLockWhileWaitingForServer(_ held: String) async throws {
+        let (collection, _) = try await place.synced(attaching: ["a": "hello"])
+        try collection.put("b")
+        let gate = GatedTransport(place.server, holding: held)
+        let service = place.service { $0.transport = gate }
+        let client = service.makeClient(collectionName: collection.name)
+        let work = Task {
+            try await service.sync()
+            let record = try #require(client.recordsByID?["a"])
+            return try await client.getAttachment(record: record)
+        }
+        await gate.hasHeld()
+        #expect(try DirectoryLock(place.storage) != nil)
+        gate.open()
+        #expect(try await work.value == Data("hello".utf8))
+    }
+
+    /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
+    /// packaged.
+    @Test func appsWithDifferentRootsShareStoredState() async throws {
+        let collection = try place.collection()
+        collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
+        try collection.put("a")
+        let dumps = try await place.package([collection])
+        let roots = [place.server.root, place.server.otherRoot]
+        func client(_ root: Int, isOffline: Bool, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+            place.client(collection) {
+                $0.trustRoots = roots[root]
                 $0.packaged = packaged
-            }.makeClient(collectionName: collection.name)
-        }
-
-        /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
-        /// nothing is locked while a server is waited for, which is when an app is suspended.
-        @Test(arguments: ["monitor", "/changeset", "/attachments/"])
-        func noStorageLockWhileWaitingForServer(_ held: String) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.attach(Data("hello".utf8), to: "a")
-            try await place.service().makeClient(collectionName: collection.name).sync()
-            try collection.put("b")
-            let gate = GatedTransport(place.server, holding: held)
-            let service = place.service { $0.transport = gate }
-            let client = service.makeClient(collectionName: collection.name)
-            let work = Task {
-                try await service.sync()
-                let record = try #require(client.recordsByID?["a"])
-                return try await client.getAttachment(record: record)
-            }
-            await gate.hasHeld()
-            #expect(try DirectoryLock(place.storage) != nil)
-            gate.open()
-            #expect(try await work.value == Data("hello".utf8))
-        }
-
-        /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
-        /// packaged.
-        @Test func appsWithDifferentRootsShareStoredState() async throws {
-            let collection = try place.server.makeCollection()
-            collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
-            try collection.put("a")
-            let dumps = try await place.package([collection])
-            let roots = [place.server.root, place.server.otherRoot]
-            func client(_ root: Int, isOffline: Bool, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
-                place.service {
-                    $0.trustRoots = roots[root]
-                    $0.packaged = packaged
-                    if isOffline { $0.transport = NoTransport() }
-                }.makeClient(collectionName: collection.name)
-            }
-            for root in 0..<2 {
-                let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
-                #expect(offline.records?.map(\.id) == ["a"] && offline.status.source != .cached)
-            }
-            for root in 0..<2 {
-                try collection.put("b\(root)")
-                try await client(root, isOffline: false).sync()
-                for reader in 0..<2 {
-                    let offline = client(reader, isOffline: true)
-                    #expect(offline.records?.count == 2 + root && offline.status.source == .cached)
-                }
+                if isOffline { $0.transport = NoTransport() }
             }
         }
-
-        /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
-        /// all the same.
-        @Test func laterStorageIndexFormatIsKept() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await place.service().makeClient(collectionName: collection.name).sync()
-            let file = URL(fileURLWithPath: "\(place.storage)/index.json")
-            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-            let later = text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1)
-            try place.files.write(later)
-            #expect(reader(collection).records == nil)
-            let client = place.service().makeClient(collectionName: collection.name)
-            for id in ["b", "c"] {
-                try collection.put(id)
-                try await client.sync()
-                #expect(client.records?.last?.id == id)
+        for root in 0..<2 {
+            let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
+            #expect(offline.records?.map(\.id) == ["a"] && offline.status.source != .cached)
+        }
+        for root in 0..<2 {
+            try collection.put("b\(root)")
+            try await client(root, isOffline: false).sync()
+            for reader in 0..<2 {
+                let offline = client(reader, isOffline: true)
+                #expect(offline.records?.count == 2 + root && offline.status.source == .cached)
             }
-            #expect(try Data(contentsOf: file) == Data(later.utf8))
         }
+    }
 
-        @Test func stateSyncedByAnotherProcessIsServed() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a", ["n": 1])
-            let dumps = try await place.package([collection])
-            let reader = reader(collection, packaged: [.directory(dumps)])
-            #expect(reader.records?.map(\.id) == ["a"])
-            var changes = reader.changes().makeAsyncIterator()
-            let writer = place.service().makeClient(collectionName: collection.name)
-            try collection.put("a", ["n": 2])
-            try collection.put("b")
-            try await writer.sync()
-            #expect(state(of: reader) == state(of: writer))
-            #expect(reader.status.source == .cached)
-            #expect(reader.getLastModifiedTimestamp() == writer.getLastModifiedTimestamp())
-            let told = try #require(await changes.next())
-            #expect(told.created.map(\.id) == ["b"])
-            #expect(told.updated.map(\.new.id) == ["a"])
-            #expect(told.current.count == 2)
-            // And again, from one cached state to the next.
-            collection.delete("a")
-            try await writer.sync()
-            #expect(reader.records?.map(\.id) == ["b"])
-            #expect(await changes.next()?.deleted.map(\.id) == ["a"])
-            #expect(reader.records == reader.records)
-        }
-
-        /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
-        /// right.
-        @Test(arguments: ["older", "damaged", "gone"])
-        func noRollbackToDamagedOrOlderStoredState(_ what: String) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let client = place.service().makeClient(collectionName: collection.name)
+    /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
+    /// all the same.
+    @Test func laterStorageIndexFormatIsKept() async throws {
+        let (collection, _) = try await place.synced("a")
+        let file = URL(fileURLWithPath: "\(place.storage)/index.json")
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        let later = text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1)
+        try place.files.write(later)
+        #expect(reader(collection).records == nil)
+        let client = place.client(collection)
+        for id in ["b", "c"] {
+            try collection.put(id)
             try await client.sync()
-            let old = try Data(contentsOf: place.files.file(collection.id))
-            try collection.put("b")
-            try await client.sync()
-            switch what {
-            case "older": try place.files.replace(collection.id, by: old)
-            case "damaged": try place.files.replace(collection.id, by: Data("{}".utf8))
-            default: try FileManager.default.removeItem(atPath: place.storage)
-            }
-            for _ in 0..<2 {
-                #expect(client.records?.map(\.id) == ["a", "b"])
-                #expect(client.status.unused.count == (what == "gone" ? 0 : 1))
-            }
-            try collection.put("c")
-            try await client.sync()
-            #expect(try state(of: client) == collection.state())
-            #expect(state(of: reader(collection)) == state(of: client))
+            #expect(client.records?.last?.id == id)
         }
+        #expect(try Data(contentsOf: file) == Data(later.utf8))
+    }
 
-        /// Another configuration of the same server and roots is no way back either.
-        @Test func noRollbackThroughConfigurationChange() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let service = place.service()
-            let client = service.makeClient(collectionName: collection.name)
-            try await client.sync()
-            let old = try Data(contentsOf: place.files.file(collection.id))
-            try collection.put("b")
-            try await client.sync()
-            try place.files.replace(collection.id, by: old)
-            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
+    @Test func stateSyncedByAnotherProcessIsServed() async throws {
+        let collection = try place.collection(with: ["a": ["n": 1]])
+        let dumps = try await place.package([collection])
+        let reader = reader(collection, packaged: [.directory(dumps)])
+        #expect(reader.records?.map(\.id) == ["a"])
+        var changes = reader.changes().makeAsyncIterator()
+        let writer = place.client(collection)
+        try collection.put("a", ["n": 2])
+        try collection.put("b")
+        try await writer.sync()
+        #expect(state(of: reader) == state(of: writer))
+        #expect(reader.status.source == .cached)
+        #expect(reader.getLastModifiedTimestamp() == writer.getLastModifiedTimestamp())
+        let told = try #require(await changes.next())
+        #expect(told.created.map(\.id) == ["b"])
+        #expect(told.updated.map(\.new.id) == ["a"])
+        #expect(told.current.count == 2)
+        // And again, from one cached state to the next.
+        collection.delete("a")
+        try await writer.sync()
+        #expect(reader.records?.map(\.id) == ["b"])
+        #expect(await changes.next()?.deleted.map(\.id) == ["a"])
+        #expect(reader.records == reader.records)
+    }
+
+    /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
+    /// right.
+    @Test(arguments: ["older", "damaged", "gone"])
+    func noRollbackToDamagedOrOlderStoredState(_ what: String) async throws {
+        let (collection, client) = try await place.synced("a")
+        let old = try Data(contentsOf: place.files.file(collection.id))
+        try collection.put("b")
+        try await client.sync()
+        switch what {
+        case "older": try place.files.replace(collection.id, by: old)
+        case "damaged": try place.files.replace(collection.id, by: Data("{}".utf8))
+        default: try FileManager.default.removeItem(atPath: place.storage)
+        }
+        for _ in 0..<2 {
             #expect(client.records?.map(\.id) == ["a", "b"])
-            try service.updateConfig(config: place.config())
-            #expect(client.records?.map(\.id) == ["a", "b"])
-            try await client.resetStorage()
-            try place.files.replace(collection.id, by: old)
-            try service.updateConfig(config: place.config())
-            #expect(client.records?.map(\.id) == ["a"])
+            #expect(client.status.unused.count == (what == "gone" ? 0 : 1))
         }
+        try collection.put("c")
+        try await client.sync()
+        #expect(try state(of: client) == collection.state())
+        #expect(state(of: reader(collection)) == state(of: client))
+    }
 
-        /// The explicit way back.
-        @Test func resetStorageGoesBackToPackage() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let dumps = try await place.package([collection])
-            try collection.put("b")
-            let reader = reader(collection, packaged: [.directory(dumps)])
-            let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-            try await writer.sync()
-            #expect(reader.records?.count == 2)
-            try await writer.resetStorage()
-            #expect(writer.records?.count == 1)
-            #expect(reader.records?.count == 2)
-            try await reader.resetStorage()
-            #expect(reader.records?.count == 1)
-        }
+    /// Another configuration of the same server and roots is no way back either.
+    @Test func noRollbackThroughConfigurationChange() async throws {
+        let collection = try place.collection("a")
+        let service = place.service()
+        let client = service.makeClient(collectionName: collection.name)
+        try await client.sync()
+        let old = try Data(contentsOf: place.files.file(collection.id))
+        try collection.put("b")
+        try await client.sync()
+        try place.files.replace(collection.id, by: old)
+        try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
+        #expect(client.records?.map(\.id) == ["a", "b"])
+        try service.updateConfig(config: place.config())
+        #expect(client.records?.map(\.id) == ["a", "b"])
+        try await client.resetStorage()
+        try place.files.replace(collection.id, by: old)
+        try service.updateConfig(config: place.config())
+        #expect(client.records?.map(\.id) == ["a"])
+    }
+
+    /// The explicit way back.
+    @Test func resetStorageGoesBackToPackage() async throws {
+        let collection = try place.collection("a")
+        let dumps = try await place.package([collection])
+        try collection.put("b")
+        let reader = reader(collection, packaged: [.directory(dumps)])
+        let writer = place.client(collection) { $0.packaged = [.directory(dumps)] }
+        try await writer.sync()
+        #expect(reader.records?.count == 2)
+        try await writer.resetStorage()
+        #expect(writer.records?.count == 1)
+        #expect(reader.records?.count == 2)
+        try await reader.resetStorage()
+        #expect(reader.records?.count == 1)
     }
 }

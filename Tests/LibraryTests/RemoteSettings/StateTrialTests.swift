@@ -6,7 +6,7 @@ import Testing
 
 /// How often devices start badly with a state that is correctly signed and bad. The devices are in memory: of each, the
 /// trial is the real one, and what the storage holds follows the rules of `CollectionSync` and `SnapshotChoice`, which
-/// `SafeStartTests` hold with real files.
+/// `RemoteSettingsSafeStartTests` hold with real files.
 @Suite struct StateTrialTests {
     private static func state(_ number: UInt64) -> StateTrial.State {
         StateTrial.State(
@@ -49,13 +49,9 @@ import Testing
         private mutating func sync(_ server: StateTrial.State) {
             guard trial.refusal(of: server) == nil, newest.timestamp < server.timestamp else { return }
             let isKeptGood = previous.map { trial.isGood($0) } ?? false
-            if let cached, trial.isGood(cached) || !isKeptGood && trial.refusal(of: cached) == nil {
-                previous = cached
-            }
+            if let cached, trial.isGood(cached) || !isKeptGood && trial.refusal(of: cached) == nil { previous = cached }
             cached = server
         }
-
-        func badStarts(with state: StateTrial.State) -> Int { starts.count { !$0.isWell && $0.served == state } }
     }
 
     /// A device's life: it starts with a good state, then the poisoned one is published, then the repaired one.
@@ -104,25 +100,6 @@ import Testing
         #expect((tooOften, notRepaired, lostGoodData) == (0, 0, 0))
         #expect(poisonedDevices > 5000)
         #expect(badStarts <= 3 * poisonedDevices + 200)
-    }
-
-    /// The way back costs the devices that the parameter is meant for three starts each, without any server; the others
-    /// none.
-    @Test func safeStartSimulationOfFivePercentParameter() async {
-        var badStarts: [Int: Int] = [:]
-        var (others, notRepaired) = (0, 0)
-        for number in 0..<10_000 where number % 100 != 99 {
-            if number % 100 == 0 { await Task.yield() }
-            let isMeant = number % 20 == 7
-            let device = live(number) { $0 == Self.poisoned && isMeant }
-            let bad = device.badStarts(with: Self.poisoned)
-            badStarts[bad, default: 0] += 1
-            if !isMeant, bad > 0 || device.starts.last?.served != Self.repaired { others += 1 }
-            if isMeant, device.starts.last?.served != Self.repaired { notRepaired += 1 }
-        }
-        #expect(others == 0 && notRepaired == 0)
-        #expect(Set(badStarts.keys).isSubset(of: [0, 1, 2, 3]))
-        #expect(badStarts.filter { $0.key > 0 }.values.reduce(0, +) <= 500)
     }
 
     @Test func sixBadStartsLeadToPackagedOnly() {

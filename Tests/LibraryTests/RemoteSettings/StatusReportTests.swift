@@ -7,6 +7,10 @@ import Testing
 
 /// What an app reports of its service, and what a fleet's collector reads of it.
 @Suite struct StatusReportTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
     private static let day = Timestamp(milliseconds: 1_800_000_000_123)
 
     private static var inspection: ServiceInspection {
@@ -16,17 +20,14 @@ import Testing
         let attempt = SyncFailures.Attempt(at: day, trigger: .timer, status: .networkError, error: "no route")
         let words = CollectionStatus(
             collection: "main/words", source: .packaged("dumps"), timestamp: day, age: .milliseconds(90_500),
-            recordCount: 2,
-            provenance: .signed(verdict), isVerifiedOnDevice: true,
+            recordCount: 2, provenance: .signed(verdict), isVerifiedOnDevice: true,
             unused: [
                 .init(source: .cached, timestamp: day, reason: .older),
                 .init(source: .noSnapshot, timestamp: nil, reason: .failedInApp("the app's check refused it")),
-            ],
-            recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
+            ], recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
         let markets = CollectionStatus(
             collection: "main/markets", source: .noSnapshot, timestamp: nil, age: nil, recordCount: nil,
-            provenance: nil,
-            unused: [], recentFailure: nil)
+            provenance: nil, unused: [], recentFailure: nil)
         return ServiceInspection(
             server: "https://settings.test/v1", isPreview: false, storage: "storage",
             lastCheck: day, clockSkew: .milliseconds(-1500), backoffUntil: day.advanced(by: .seconds(30)),
@@ -138,16 +139,13 @@ import Testing
     }
 
     @Test func statusCountsRecordsOverFilterBudget() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
+        let collection = try place.collection()
         for number in 0..<300 {
             try collection.put("r\(number)", ["filter_expression": "env.text|regExpMatch('b\(number)') == null"])
         }
         try collection.put("unfiltered", [:])
         let text = String(repeating: "a", count: 60_000)
-        let service = place.service {
-            $0.appContext = RemoteSettingsContext(customTargetingAttributes: ["text": text])
-        }
+        let service = place.service { $0.appContext = RemoteSettingsContext(customTargetingAttributes: ["text": text]) }
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
         let records = try #require(client.records)
@@ -174,11 +172,8 @@ import Testing
 
     /// The service of an app: synced, failed, pinned and packaged collections.
     @Test func statusReportOfARealService() async throws {
-        let place = try Workplace()
-        let (first, second) = (try place.server.makeCollection(), try place.server.makeCollection())
-        for collection in [first, second] { try collection.put("a") }
-        let file = place.path("pinned.json")
-        try Data(#"[{"id":"a"}]"#.utf8).write(to: URL(fileURLWithPath: file))
+        let (first, second) = (try place.collection("a"), try place.collection("a"))
+        let file = try place.write(#"[{"id":"a"}]"#, to: "pinned.json")
         let service = place.service {
             $0.limits.all.tries = 1
             $0.overrides = [.file(file, of: "pinned")]
@@ -210,20 +205,6 @@ import Testing
         try await later.makeClient(collectionName: first.name).sync()
         let next = later.inspect().collections.filter { $0.status.collection == second.id }
         #expect(next.map(\.lastSuccess) == [before])
-        withExtendedLifetime(clients) {}
-    }
-
-    /// A run writes the index once, however many collections it finds up to date.
-    @Test func lastSuccessOfASyncIsStoredOnce() async throws {
-        let place = try Workplace()
-        let collections = try (0..<5).map { _ in try place.server.makeCollection() }
-        for collection in collections { try collection.put("a") }
-        let service = place.service()
-        let clients = collections.map { service.makeClient(collectionName: $0.name) }
-        try await service.sync()
-        try await service.sync()
-        let inspection = service.inspect()
-        #expect(Set(inspection.collections.map(\.lastSuccess)) == [inspection.lastCheck])
         withExtendedLifetime(clients) {}
     }
 
@@ -298,10 +279,8 @@ import Testing
     // MARK: Without what a service needs
 
     @Test func inspectWorksOfflineWithoutStorage() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
-        try collection.put("a")
-        try Data("x".utf8).write(to: URL(fileURLWithPath: place.path("file")))
+        let collection = try place.collection("a")
+        try place.write("x", to: "file")
         for storage in [place.path("none"), "\(place.path("file"))/storage", ":memory:"] {
             let service = RemoteSettingsService(
                 storageDirectory: storage, config: place.config { $0.transport = NoTransport() })

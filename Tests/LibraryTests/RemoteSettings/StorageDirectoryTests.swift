@@ -99,7 +99,7 @@ final class StorageDirectoryTests: Sendable {
     }
 
     /// Many threads, each with a collection of its own, and one that only reads.
-    @Test func noStateIsLostByThreads() async throws {
+    @Test func parallelIndexChangesLoseNoState() async throws {
         let reader = Thread { [storage] in
             while !Thread.current.isCancelled { _ = storage.index() }
         }
@@ -122,7 +122,7 @@ final class StorageDirectoryTests: Sendable {
     }
 
     /// A reader uses a state only once the file of the index lists it: if the process is killed, the next one has it.
-    @Test func whatIsReadIsStored() {
+    @Test func readStateIsListedInIndexFile() {
         // The changes that were in memory only, because the other thread had the lock for too long.
         let unsaved = Mutex<Set<String>>(["other"])
         let writer = Thread { [storage] in

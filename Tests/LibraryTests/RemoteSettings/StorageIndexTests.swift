@@ -1,152 +1,142 @@
 import Foundation
-import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-extension ServerTests {
-    /// The index and what it names: what the system, the disk and neighbours do to them.
-    @Suite struct StorageIndexTests {
-        let place: Workplace
+/// The index and what it names: what the system, the disk and neighbours do to them.
+@Suite struct StorageIndexTests {
+    let place: Workplace
 
-        init() throws { place = try Workplace() }
+    init() throws { place = try Workplace() }
 
-        private func number(_ client: RemoteSettingsClient) -> Int64? {
-            client.recordsByID?["r"]?[field: "n"]?.number?.int64
+    private func number(_ client: RemoteSettingsClient) -> Int64? {
+        client.recordsByID?["r"]?[field: "n"]?.number?.int64
+    }
+
+    /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
+    /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
+    @Test func purgedFilesAreHealedByNextSync() async throws {
+        let collections = [try place.collection(), try place.collection()]
+        func publish(_ number: Int) throws {
+            for collection in collections { try collection.put("r", ["n": number]) }
         }
-
-        /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
-        /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
-        @Test func everyPurge() async throws {
-            let collections = [try place.server.makeCollection(), try place.server.makeCollection()]
-            func publish(_ number: Int) throws {
-                for collection in collections { try collection.put("r", ["n": number]) }
+        func start(isOffline: Bool = false) -> (RemoteSettingsService, [RemoteSettingsClient]) {
+            let service = place.service {
+                $0.packaged = [packaged]
+                if isOffline { $0.transport = NoTransport() }
             }
-            func start(isOffline: Bool = false) -> (RemoteSettingsService, [RemoteSettingsClient]) {
-                let service = place.service {
-                    $0.packaged = [packaged]
-                    if isOffline { $0.transport = NoTransport() }
-                }
-                return (service, collections.map { service.makeClient(collectionName: $0.name) })
-            }
-            try publish(1)
-            let packaged = try place.server.packaged(collections[0])
-            let first = start()
-            _ = try await first.0.syncIfDue(every: .seconds(86_400))
-            try publish(2)
-            let runner = start()
-            try await runner.0.sync()
-            #expect(runner.1.map(number) == [2, 2])
-            let whole = place.path("whole")
-            try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
-            let files = try FileManager.default.subpathsOfDirectory(atPath: whole).sorted().filter {
-                (try? FileStore.size("\(whole)/\($0)")) != nil
-            }
-            #expect(files.count == 4, "\(files)")
-            for subset in 0..<(1 << files.count) {
-                let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
-                try FileManager.default.removeItem(atPath: place.storage)
-                try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
-                for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
-                let reader = start(isOffline: true).1.map(number)
-                #expect([1, 2].contains(reader[0]) && [nil, 2].contains(reader[1]), "\(purged): \(reader)")
-                #expect(runner.1.map(number) == [2, 2], "\(purged)")
-                let isRunning = subset.isMultiple(of: 2)
-                if isRunning {
-                    try await runner.0.sync()
-                } else {
-                    let starting = start()
-                    _ = try await starting.0.syncIfDue(every: .seconds(86_400))
-                    #expect(starting.1.map(number) == [2, 2], "\(purged)")
-                }
-                #expect(start(isOffline: true).1.map(number) == [2, 2], "\(purged), \(isRunning)")
-            }
+            return (service, collections.map { service.makeClient(collectionName: $0.name) })
         }
-
-        /// A disk that cannot be written: what was fetched is served as long as the process runs, and stored as soon as
-        /// that works.
-        @Test func unwritableStorageServesFromMemory() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("r", ["n": 1])
-            try Data().write(to: URL(fileURLWithPath: place.storage))
-            let entries = Mutex<[RemoteSettingsLogEntry]>([])
-            let service = place.service { $0.log = { entry in entries.withLock { $0.append(entry) } } }
-            let client = service.makeClient(collectionName: collection.name)
-            #expect(await client.recordsOrSync()?.count == 1)
-            try collection.put("r", ["n": 2])
-            guard case .failure(.storage(let reason))? = try await service.syncCollections().first?.result else {
-                Issue.record("expected that the sync says what cannot be stored")
-                return
-            }
-            #expect(reason.contains(place.storage) && number(client) == 2)
-            #expect(try await service.syncCollections().first?.isSynced == true)
-            #expect(try await service.syncIfDue(every: .seconds(86_400)) != nil)
-            #expect(try await service.syncIfDue(every: .seconds(86_400)) == nil)
-            #expect(entries.withLock { $0.count { $0.message.contains("keeping data in memory") } } == 1)
+        try publish(1)
+        let packaged = try place.server.packaged(collections[0])
+        let first = start()
+        _ = try await first.0.syncIfDue(every: .seconds(86_400))
+        try publish(2)
+        let runner = start()
+        try await runner.0.sync()
+        #expect(runner.1.map(number) == [2, 2])
+        let whole = place.path("whole")
+        try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: whole).sorted().filter {
+            (try? FileStore.size("\(whole)/\($0)")) != nil
+        }
+        #expect(files.count == 4, "\(files)")
+        for subset in 0..<(1 << files.count) {
+            let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
             try FileManager.default.removeItem(atPath: place.storage)
-            try await client.sync()
-            #expect(
-                number(place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)) == 2)
-        }
-
-        /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.
-        @Test func readOnlyStorageAccessSeesSyncs() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.attach(Data("hello".utf8), to: "r")
-            func widget(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsClient {
-                place.service {
-                    $0.storageAccess = .readOnly
-                    change(&$0)
-                }.makeClient(collectionName: collection.name)
+            try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
+            for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
+            let reader = start(isOffline: true).1.map(number)
+            #expect([1, 2].contains(reader[0]) && [nil, 2].contains(reader[1]), "\(purged): \(reader)")
+            #expect(runner.1.map(number) == [2, 2], "\(purged)")
+            let isRunning = subset.isMultiple(of: 2)
+            if isRunning {
+                try await runner.0.sync()
+            } else {
+                let starting = start()
+                _ = try await starting.0.syncIfDue(every: .seconds(86_400))
+                #expect(starting.1.map(number) == [2, 2], "\(purged)")
             }
-            let early = widget()
-            #expect(early.records == nil)
-            try await early.sync()
-            #expect(early.records?.count == 1 && !FileManager.default.fileExists(atPath: place.storage))
-            let app = place.service().makeClient(collectionName: collection.name)
-            try await app.sync()
-            let reader = widget { $0.transport = NoTransport() }
-            #expect(reader.records?.count == 1)
-            try collection.put("b")
-            try await app.sync()
-            #expect(reader.records?.count == 2 && early.records?.count == 2)
-            let before = try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted()
-            let lock = try #require(try DirectoryLock(place.storage))
-            try collection.put("c")
-            let later = widget { $0.usesSafeStart = true }
-            #expect(later.records?.count == 2)
-            try await later.sync()
-            #expect(later.records?.count == 3)
-            withExtendedLifetime(lock) {}
-            let record = try #require(later.recordsByID?["r"])
-            await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
-            await #expect(throws: RemoteSettingsError.self) { try await later.resetStorage() }
-            #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)
+            #expect(start(isOffline: true).1.map(number) == [2, 2], "\(purged), \(isRunning)")
         }
+    }
 
-        @Test func moveStorageKeepsState() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("r", ["n": 1])
-            try await place.service().makeClient(collectionName: collection.name).sync()
-            let group = place.path("group/app/storage")
-            #expect(try RemoteSettingsService.moveStorage(from: place.storage, to: group))
-            #expect(!FileManager.default.fileExists(atPath: place.storage))
-            let client = RemoteSettingsService(
-                storageDirectory: group, config: place.config { $0.transport = NoTransport() }
-            )
-            .makeClient(collectionName: collection.name)
-            #expect(number(client) == 1)
-            // The next start asks for it again. Nothing is there, or something else is: nothing is done.
-            #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
-            try await place.service().makeClient(collectionName: collection.name).sync()
-            #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
-            let lock = try #require(try DirectoryLock(place.storage))
-            #expect(throws: RemoteSettingsError.self) {
-                try RemoteSettingsService.moveStorage(from: place.storage, to: place.path("other"))
-            }
-            withExtendedLifetime(lock) {}
+    /// A disk that cannot be written: what was fetched is served as long as the process runs, and stored as soon as
+    /// that works.
+    @Test func unwritableStorageServesFromMemory() async throws {
+        let collection = try place.collection(with: ["r": ["n": 1]])
+        try Data().write(to: URL(fileURLWithPath: place.storage))
+        let entries = Mutex<[RemoteSettingsLogEntry]>([])
+        let service = place.service { $0.log = { entry in entries.withLock { $0.append(entry) } } }
+        let client = service.makeClient(collectionName: collection.name)
+        #expect(await client.recordsOrSync()?.count == 1)
+        try collection.put("r", ["n": 2])
+        guard case .failure(.storage(let reason))? = try await service.syncCollections().first?.result else {
+            return #expect(Bool(false), "expected that the sync says what cannot be stored")
         }
+        #expect(reason.contains(place.storage) && number(client) == 2)
+        #expect(try await service.syncCollections().first?.isSynced == true)
+        #expect(try await service.syncIfDue(every: .seconds(86_400)) != nil)
+        #expect(try await service.syncIfDue(every: .seconds(86_400)) == nil)
+        #expect(entries.withLock { $0.count { $0.message.contains("keeping data in memory") } } == 1)
+        try FileManager.default.removeItem(atPath: place.storage)
+        try await client.sync()
+        #expect(number(place.client(collection) { $0.transport = NoTransport() }) == 2)
+    }
+
+    /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.
+    @Test func readOnlyStorageAccessSeesSyncs() async throws {
+        let collection = try place.collection(attaching: ["r": "hello"])
+        func widget(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsClient {
+            place.client(collection) {
+                $0.storageAccess = .readOnly
+                change(&$0)
+            }
+        }
+        let early = widget()
+        #expect(early.records == nil)
+        try await early.sync()
+        #expect(early.records?.count == 1 && !FileManager.default.fileExists(atPath: place.storage))
+        let app = place.client(collection)
+        try await app.sync()
+        let reader = widget { $0.transport = NoTransport() }
+        #expect(reader.records?.count == 1)
+        try collection.put("b")
+        try await app.sync()
+        #expect(reader.records?.count == 2 && early.records?.count == 2)
+        let before = try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted()
+        let lock = try #require(try DirectoryLock(place.storage))
+        try collection.put("c")
+        let later = widget { $0.usesSafeStart = true }
+        #expect(later.records?.count == 2)
+        try await later.sync()
+        #expect(later.records?.count == 3)
+        withExtendedLifetime(lock) {}
+        let record = try #require(later.recordsByID?["r"])
+        await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
+        await #expect(throws: RemoteSettingsError.self) { try await later.resetStorage() }
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)
+    }
+
+    @Test func moveStorageKeepsState() async throws {
+        let (collection, _) = try await place.synced(with: ["r": ["n": 1]])
+        let group = place.path("group/app/storage")
+        #expect(try RemoteSettingsService.moveStorage(from: place.storage, to: group))
+        #expect(!FileManager.default.fileExists(atPath: place.storage))
+        let client = RemoteSettingsService(
+            storageDirectory: group, config: place.config { $0.transport = NoTransport() }
+        ).makeClient(collectionName: collection.name)
+        #expect(number(client) == 1)
+        // The next start asks for it again. Nothing is there, or something else is: nothing is done.
+        #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
+        try await place.client(collection).sync()
+        #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
+        let lock = try #require(try DirectoryLock(place.storage))
+        #expect(throws: RemoteSettingsError.self) {
+            try RemoteSettingsService.moveStorage(from: place.storage, to: place.path("other"))
+        }
+        withExtendedLifetime(lock) {}
     }
 }

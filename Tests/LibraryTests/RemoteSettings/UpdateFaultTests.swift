@@ -1,6 +1,5 @@
 import FaultyServer
 import Foundation
-import RemoteSettings
 @testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
@@ -15,8 +14,7 @@ import CurlTransport
 /// The update channel over the library's own transport and real connections, with the faults of networks and servers.
 ///
 /// The library's time goes a hundred times as fast as the real one.
-@Suite(.timeLimit(.minutes(5 * slowness)))
-struct UpdateFaultTests {
+@Suite(.timeLimit(.minutes(5 * slowness))) struct UpdateFaultTests {
     /// Asks loopback over the network, and the server in memory for everything else.
     private struct Split: HTTPTransport {
         let server: OriginTransport
@@ -42,7 +40,7 @@ struct UpdateFaultTests {
 
     init() throws {
         place = try Workplace()
-        collection = try place.server.makeCollection()
+        collection = try place.collection()
         try collection.put("a", ["value": 0])
         let events = try EventStreamServer(heartbeat: 15 / Self.fast)
         self.events = events
@@ -97,14 +95,5 @@ struct UpdateFaultTests {
         #expect(events.open <= 1 + 2)
         service.shutdown()
         try await until("the end") { events.open == 0 }
-    }
-
-    @Test func endlessEventStreamLineIsRefused() async throws {
-        events.greet("data: " + String(repeating: "x", count: 200_000))
-        service.startUpdates()
-        try await until("the endless line") {
-            if case .waiting(let reason) = service.updateStatus { reason.contains("65536 bytes") } else { false }
-        }
-        try await until("the connection is closed") { events.open == 0 }
     }
 }

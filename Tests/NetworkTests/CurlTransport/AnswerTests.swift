@@ -4,17 +4,17 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-@Suite("Statuses, redirects and holds over a real connection")
-struct AnswerTests {
+@Suite("Statuses, redirects and holds over a real connection") struct AnswerTests {
+    let server: FaultyServer
     let collection: CollectionID
     let since = Timestamp(milliseconds: 1_700_000_000_000)
 
     init() throws {
+        server = try FaultyServer()
         collection = try CollectionID("main/markets")
     }
 
     @Test func requestsAreThoseOfTheProtocol() async throws {
-        let server = try FaultyServer()
         var limits = FaultyServer.limits
         limits.chainBytes = document.count
         let client = try server.client("ok", limits: limits)
@@ -33,14 +33,12 @@ struct AnswerTests {
             ])
     }
 
-    @Test func nothingNewer() async throws {
-        let server = try FaultyServer()
+    @Test func noContentMeansNothingNewer() async throws {
         let client = try server.client(server.raw("HTTP/1.1 204 No Content\r\n\r\n"))
         #expect(try await client.changeset(collection, since: since) == .nothing)
     }
 
     @Test func errorBodyIsShown() async throws {
-        let server = try FaultyServer()
         let body = #"{"code": 404, "errno": 111, "error": "Not Found", "message": "no such collection"}"#
         let client = try server.client(
             server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
@@ -50,7 +48,6 @@ struct AnswerTests {
     }
 
     @Test func longErrorBodyIsCut() async throws {
-        let server = try FaultyServer()
         let body = "\u{1B}[31m" + String(repeating: "é", count: 2000)
         let client = try server.client(server.raw("HTTP/1.1 400 Bad\r\n\r\n" + body))
         let why = await reason { try await client.rootDocument() }
@@ -60,7 +57,7 @@ struct AnswerTests {
         #expect(text.hasPrefix("the server answered 400:  [31mé"), "\(text)")
     }
 
-    @Test func anErrorDocumentBecomesItsSentence() {
+    @Test func errorDocumentIsShownAsSentence() {
         let body = #"{"code":404,"errno":111,"error":"Not Found","message":"No such collection."}"#
         func text(_ body: String) -> String { "\(Failure.status(404, body: body))" }
         #expect(text(body) == "the server answered 404: No such collection.")
@@ -68,21 +65,16 @@ struct AnswerTests {
         #expect(text(#"{"message":"#) == #"the server answered 404: {"message":"#)
     }
 
-    @Test func quotedSinceIsTriedAfterA400() async throws {
-        let server = try FaultyServer()
+    @Test func quotedSinceIsTriedAfterStatus400() async throws {
         let client = try server.client("quoted")
         let answer = try await client.changeset(collection, since: since)
-        guard case .changes(let document, answersSince: true) = answer else {
-            Issue.record("\(answer)")
-            return
-        }
+        guard case .changes(let document, answersSince: true) = answer else { return #expect(Bool(false), "\(answer)") }
         #expect(document.body.text == "delta")
         #expect(server.requests.last?.target.hasSuffix("_since=%221700000000000%22") == true)
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func a400IsNotRepeatedWithoutSince() async throws {
-        let server = try FaultyServer()
+    @Test func status400IsNotRetriedWithoutSince() async throws {
         // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
         let client = try server.client(
             server.raw("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
@@ -93,12 +85,10 @@ struct AnswerTests {
     }
 
     @Test func redirectThatDropsSinceReplaces() async throws {
-        let server = try FaultyServer()
         let client = try server.client("drops-since")
         let answer = try await client.changeset(collection, expected: since, since: since)
         guard case .changes(let document, answersSince: false) = answer else {
-            Issue.record("\(answer)")
-            return
+            return #expect(Bool(false), "\(answer)")
         }
         #expect(document.body.text == "full")
         #expect(document.url.query == "_expected=1700000000000")
@@ -106,85 +96,59 @@ struct AnswerTests {
     }
 
     @Test func redirectThatKeepsSinceIsADelta() async throws {
-        let server = try FaultyServer()
-        let client = try server.client("keeps-since")
-        guard case .changes(_, answersSince: true) = try await client.changeset(collection, since: since) else {
-            Issue.record("taken for a full list")
-            return
-        }
+        let answer = try await server.client("keeps-since").changeset(collection, since: since)
+        guard case .changes(_, answersSince: true) = answer else { return #expect(Bool(false), "\(answer)") }
     }
 
     @Test func redirectThatChangesSinceIsRefused() async throws {
-        let server = try FaultyServer()
         let client = try server.client("changes-since")
         let why = await reason { try await client.changeset(collection, since: since) }
-        guard why?.code == .redirect else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
+        #expect(why?.code == .redirect)
     }
 
-    @Test func relativeRedirect() async throws {
-        let server = try FaultyServer()
+    @Test func relativeRedirectIsFollowed() async throws {
         let client = try server.client("moved")
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
         #expect(answer.url.description == server.url("ok") + "/v1/?moved")
     }
 
-    @Test(arguments: ["loop", "circle"])
-    func redirectLoop(fault: String) async throws {
-        let server = try FaultyServer()
+    @Test(arguments: ["loop", "circle"]) func redirectLoopIsRefused(fault: String) async throws {
         let client = try server.client(fault)
         #expect(await reason { try await client.rootDocument() } == .redirectLoop)
         #expect(client.metrics.requests <= 3)
     }
 
-    @Test func tooManyRedirects() async throws {
-        let server = try FaultyServer()
+    @Test func tooManyRedirectsAreRefused() async throws {
         let client = try server.client("many")
         let limit = ServerClient.redirects
         #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
         #expect(client.metrics.requests == limit + 1)
     }
 
-    @Test(arguments: ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
-    func badRedirect(location: String) async throws {
-        let server = try FaultyServer()
-        let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))
-        let error = await #expect(throws: Failure.self) { try await client.rootDocument() }
-        guard error?.code == .redirect else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(error?.description.contains("secret") == false)
-    }
-
-    @Test func redirectToAnotherMachineOverPlainHTTP() async throws {
-        let server = try FaultyServer()
+    @Test func redirectToPlainHTTPIsRefused() async throws {
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\nLocation: http://host.invalid/v1/\r\n\r\n"))
         #expect(await reason { try await client.rootDocument() } == .insecure)
     }
 
     @Test func shortRetryAfterIsWaitedFor() async throws {
-        let server = try FaultyServer()
-        let clock = SteppingClock()
-        let client = try server.client("unavailable-1/3", environment: clock.environment)
+        let clock = RecordingClock()
+        let client = try server.client("unavailable-1/3", environment: clock.environment(random: 0))
         #expect(try await client.rootDocument().body == Bytes(document))
-        #expect(clock.slept == .seconds(3))
+        #expect(clock.pauses.reduce(Duration.zero, +) == .seconds(3))
     }
 
     @Test(arguments: ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
     func longRetryAfterIsAHold(retryAfter: String) async throws {
-        let server = try FaultyServer()
-        let clock = SteppingClock(start: try #require(Timestamp(rfc3339: "2026-11-21T09:00:00Z")))
-        let client = try server.client("unavailable-1/\(retryAfter)", environment: clock.environment)
-        let until = try #require(Timestamp(rfc3339: "2026-11-21T09:02:00Z"))
+        let clock = RecordingClock()
+        let environment = clock.environment(random: 0)
+        let client = try server.client("unavailable-1/\(retryAfter)", environment: environment)
+        let until = clock.now.advanced(by: .seconds(120))
         let error = await #expect(throws: Failure.self) { try await client.rootDocument() }
         #expect(error?.reason == .backoff(until: until, seconds: 120))
         #expect(error?.hold?.seconds == 120)
         // The hold is obeyed without asking, by this client and by one that is given it.
-        let next = try server.client("unavailable-1/-", environment: clock.environment, backoff: client.backoff)
+        let next = try server.client("unavailable-1/-", environment: environment, backoff: client.backoff)
         for held in [client, next] {
             #expect(await reason { try await held.monitor() } == .backoff(until: until, seconds: 120))
         }
@@ -194,7 +158,6 @@ struct AnswerTests {
     }
 
     @Test func alertIsShownOnce() async throws {
-        let server = try FaultyServer()
         let alert = #"{"code": "soft-eol", "message": "use v2", "url": "https://example.org"}"#
         // It says that it closes, or the second request may meet a closed connection: a retry, which is an event too.
         let client = try server.client(

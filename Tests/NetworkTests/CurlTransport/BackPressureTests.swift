@@ -9,14 +9,7 @@ import Darwin
 import Glibc
 #endif
 
-@Suite("Memory is bounded whatever a server sends")
-struct BackPressureTests {
-    private static func request(_ url: String) throws -> HTTPRequest {
-        HTTPRequest(
-            url: try HTTPURL(url), headers: HTTPHeaders([.init("Accept-Encoding", "gzip")]), headTimeout: .seconds(300),
-            idleTimeout: .seconds(300))
-    }
-
+@Suite("Memory is bounded whatever a server sends") struct BackPressureTests {
     /// The most memory that this process ever had, in bytes.
     private static func peak() -> Int {
         var usage = rusage()
@@ -29,19 +22,15 @@ struct BackPressureTests {
         #endif
     }
 
-    @Test(arguments: ["endless", "endless-unframed", "bomb"])
-    func unreadBodyStopsTheServer(fault: String) async {
+    @Test(arguments: ["endless", "endless-unframed", "bomb"]) func unreadBodyStopsTheServer(fault: String) async {
         // In a process of its own: the peak is that of everything in it.
-        await #expect(processExitsWith: .success) {
-            [fault = fault as String] in
-            try await Self.leaveUnread(fault)
-        }
+        await #expect(processExitsWith: .success) { [fault = fault as String] in try await Self.leaveUnread(fault) }
     }
 
     private static func leaveUnread(_ fault: String) async throws {
         let server = try FaultyServer()
         let before = Self.peak()
-        let request = try Self.request(server.url(fault))
+        let request = try server.request(fault, headers: HTTPHeaders([.init("Accept-Encoding", "gzip")]))
         let response = try await server.transport.send(request).decoded(for: request)
         var body = response.body
         let first = try #require(try await body.next())
@@ -61,7 +50,7 @@ struct BackPressureTests {
         let server = try FaultyServer()
         // More than the connections that a transport keeps to one host.
         for _ in 0..<20 {
-            var body = try await server.transport.send(Self.request(server.url("endless"))).body
+            var body = try await server.transport.send(server.request("endless")).body
             _ = try await body.next()
         }
         #expect(try await server.client("ok").rootDocument().body == Bytes(document))

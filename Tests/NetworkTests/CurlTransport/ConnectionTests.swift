@@ -3,77 +3,40 @@ import FaultyServer
 import RemoteSettingsModel
 import Testing
 
-@Suite("Connections that fail")
-struct ConnectionTests {
-    /// Seconds, so that the tests of time-outs are short.
-    static let shortTimes: Limits = oneTry {
-        $0.headTimeoutSeconds = 1
-        $0.idleTimeoutSeconds = 1
+@Suite("Connections that fail") struct ConnectionTests {
+    let server: FaultyServer
+
+    init() throws { server = try FaultyServer() }
+
+    /// A client of another address, which is asked once.
+    private func client(at address: String) throws -> ServerClient {
+        ServerClient(server.transport, of: try ServerURL(address), limits: oneTry())
     }
 
-    @Test func slowHead() async throws {
-        let server = try FaultyServer()
-        let client = try server.client("silent", limits: Self.shortTimes)
-        let why = await reason { try await client.rootDocument() }
-        #expect(why == .timeout(.head, seconds: 1))
+    @Test(arguments: [("silent", Failure.timeout(.head, seconds: 1)), ("stalled", Failure.timeout(.body, seconds: 1))])
+    func silentServerTimesOut(fault: String, failure: Failure) async throws {
+        // Seconds, so that the test is short.
+        let limits = oneTry { ($0.headTimeoutSeconds, $0.idleTimeoutSeconds) = (1, 1) }
+        let client = try server.client(fault, limits: limits)
+        #expect(await reason { try await client.rootDocument() } == failure)
     }
 
-    @Test func stalledBody() async throws {
-        let server = try FaultyServer()
-        let client = try server.client("stalled", limits: Self.shortTimes)
-        #expect(await reason { try await client.rootDocument() } == .timeout(.body, seconds: 1))
-    }
-
-    @Test func timeOutsAreRepeated() async throws {
-        var limits = Self.shortTimes
-        limits.tries = 2
-        let server = try FaultyServer()
-        let client = try server.client("silent", limits: limits)
-        #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
-        #expect(client.metrics.requests == 2)
-    }
-
-    @Test func refused() async throws {
-        let server = try FaultyServer()
-        let nobody = ServerClient(
-            server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
-            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
+    @Test(arguments: [("http://127.0.0.1:1/v1", "refused"), ("https://nobody.invalid/v1", "not found")])
+    func unreachableServerIsExplained(address: String, said: String) async throws {
+        let nobody = try client(at: address)
         let error = await #expect(throws: Failure.self) { try await nobody.rootDocument() }
-        #expect(error?.code == .unreachable)
-        #expect(error?.description.contains("refused") == true, "\(String(describing: error))")
-        #expect(error?.place == "http://127.0.0.1:1/v1/")
+        #expect(error?.code == .unreachable && error?.place == "\(address)/")
+        #expect(error?.description.contains(said) == true, "\(String(describing: error))")
     }
 
-    @Test func unknownHost() async throws {
-        let server = try FaultyServer()
-        let nobody = ServerClient(
-            server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
-            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
-        let error = await #expect(throws: Failure.self) { try await nobody.rootDocument() }
-        #expect(error?.code == .unreachable)
-        #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
+    @Test func serverWithoutTLSIsRefused() async throws {
+        let client = try client(at: "https://127.0.0.1:\(server.port)/ok/v1")
+        #expect(await reason { try await client.rootDocument() }?.code == .tls)
     }
 
-    @Test func noTLSThere() async throws {
-        let server = try FaultyServer()
-        let client = ServerClient(
-            server: try ServerURL("https://127.0.0.1:\(server.port)/ok/v1"), transport: server.transport,
-            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
-        let why = await reason { try await client.rootDocument() }
-        guard why?.code == .tls else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
-    }
-
-    @Test func closedWithoutAnAnswer() async throws {
-        let server = try FaultyServer()
+    @Test func connectionClosedWithoutAnswerIsRetried() async throws {
         let client = try server.client("closed")
-        let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
+        #expect(await reason { try await client.rootDocument() }?.code == .broken)
         #expect(client.metrics.requests == Limits().tries)
     }
 
@@ -81,30 +44,20 @@ struct ConnectionTests {
         arguments: [
             "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
         ])
-    func garbage(answer: String) async throws {
-        let server = try FaultyServer()
+    func invalidHTTPIsRefused(answer: String) async throws {
         let client = try server.client(server.raw(answer))
         let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken, why?.description.contains("not valid HTTP") == true else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
+        #expect(why?.code == .broken && why?.description.contains("not valid HTTP") == true)
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func oversizedHeaders() async throws {
-        let server = try FaultyServer()
+    @Test func oversizedHeadersAreRefused() async throws {
         let client = try server.client("huge-header")
         let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken, why?.description.contains("not valid HTTP") == true else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
+        #expect(why?.code == .broken && why?.description.contains("not valid HTTP") == true)
     }
 
-    @Test(arguments: ["silent", "stalled", "endless"])
-    func cancelled(fault: String) async throws {
-        let server = try FaultyServer()
+    @Test(arguments: ["silent", "stalled", "endless"]) func cancelledRequestEnds(fault: String) async throws {
         var limits = FaultyServer.limits
         limits.rootDocumentBytes = .max
         let client = try server.client(fault, limits: limits)

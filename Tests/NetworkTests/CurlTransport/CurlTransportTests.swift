@@ -5,15 +5,15 @@ import Foundation
 import RemoteSettingsModel
 import Testing
 
-@Suite("What libcurl is told")
-struct CurlTransportTests {
+@Suite("What libcurl is told") struct CurlTransportTests {
+    let server: FaultyServer
+
+    init() throws { server = try FaultyServer() }
+
     @Test func nothingIsSentOfItsOwn() async throws {
-        let server = try FaultyServer(transport: CurlTransport())
         let fields = [HTTPHeaders.Field("X-Empty", ""), .init("X-One", "1"), .init("Accept", "text/plain")]
         for headers in [HTTPHeaders(), HTTPHeaders(fields)] {
-            let request = HTTPRequest(
-                url: try HTTPURL(server.url("ok") + "/a/%2e%2e/b?c"), headers: headers, headTimeout: .seconds(300),
-                idleTimeout: .seconds(300))
+            let request = try server.request("ok/a/%2e%2e/b?c", headers: headers)
             #expect(try await server.transport.send(request).status == 200)
         }
         let seen = server.requests.map(\.headers)
@@ -22,7 +22,6 @@ struct CurlTransportTests {
     }
 
     @Test func cookiesAreNotKept() async throws {
-        let server = try FaultyServer(transport: CurlTransport())
         let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 2\r\n\r\nhi"
         let client = try server.client(server.raw(answer))
         for _ in 0..<2 { #expect(try await client.rootDocument().body.text == "hi") }
@@ -30,15 +29,11 @@ struct CurlTransportTests {
     }
 
     @Test func interimAnswersAndTrailersAreNotTheAnswer() async throws {
-        let server = try FaultyServer(transport: CurlTransport())
         let answer = """
             HTTP/1.1 103 Early Hints\r\nLink: <a>\r\nAlert: early\r\n\r\nHTTP/1.1 200 OK\r
             Transfer-Encoding: chunked\r\nAlert: one\r\n\r\n2\r\nhi\r\n0\r\nX-Trailer: 1\r\n\r\n
             """
-        let response = try await server.transport.send(
-            HTTPRequest(
-                url: try HTTPURL(server.url(server.raw(answer))), headers: HTTPHeaders(), headTimeout: .seconds(300),
-                idleTimeout: .seconds(300)))
+        let response = try await server.transport.send(server.request(server.raw(answer)))
         var body = response.body
         #expect(response.status == 200)
         #expect(response.headers.fields == [.init("Transfer-Encoding", " chunked"), .init("Alert", " one")])
@@ -60,7 +55,6 @@ struct CurlTransportTests {
     }
 
     @Test func cancelledBeforeItBegins() async throws {
-        let server = try FaultyServer(transport: CurlTransport())
         let client = try server.client("ok")
         let task = Task {
             while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
@@ -71,12 +65,8 @@ struct CurlTransportTests {
     }
 
     @Test func bodyOutlivesTheTransport() async throws {
-        let server = try FaultyServer(transport: CurlTransport())
         var transport: CurlTransport? = CurlTransport()
-        let request = HTTPRequest(
-            url: try HTTPURL(server.url("endless")), headers: HTTPHeaders(), headTimeout: .seconds(300),
-            idleTimeout: .seconds(300))
-        var body = try #require(try await transport?.send(request).body)
+        var body = try #require(try await transport?.send(server.request("endless")).body)
         transport = nil
         var read = 0
         while read < 4 << 20 { read += try #require(try await body.next()).count }

@@ -5,8 +5,10 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-@Suite("Downloads over a real connection")
-struct DownloadTests {
+@Suite("Downloads over a real connection") struct DownloadTests {
+    let server: FaultyServer
+
+    init() throws { server = try FaultyServer() }
 
     /// A receiver of a download, which goes back to the offset of each start.
     struct Received {
@@ -20,8 +22,7 @@ struct DownloadTests {
             case .start(let start):
                 starts.append(start)
                 bytes.removeLast(bytes.count - start)
-            case .bytes(let more):
-                bytes += more
+            case .bytes(let more): bytes += more
             }
         }
     }
@@ -36,8 +37,7 @@ struct DownloadTests {
     }()
 
     func download(
-        _ fault: String, from server: FaultyServer, limits: Limits = Self.patient, size: Int = file.count,
-        held: [UInt8] = []
+        _ fault: String, limits: Limits = Self.patient, size: Int = file.count, held: [UInt8] = []
     ) async throws -> (Received, ServerClient) {
         let client = try server.client("ok", limits: limits)
         let base = try server.attachments(fault, of: client)
@@ -52,55 +52,34 @@ struct DownloadTests {
         return (received, client)
     }
 
-    @Test func whole() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file", from: server)
-        #expect(received.bytes == file)
-        #expect(received.starts == [0])
-        #expect(client.metrics.bodyBytes == file.count)
+    @Test(arguments: [0, 150_000, file.count]) func downloadContinuesWhatIsHeld(heldBytes: Int) async throws {
+        let (received, client) = try await download("file", held: Array(file[..<heldBytes]))
+        #expect(received.bytes == file && received.starts == [heldBytes])
+        #expect(client.metrics.requests == 1)
         let request = try #require(server.requests.first)
-        #expect(request.target == "/file/main/a%20b.bin")
-        #expect(request.headers["accept-encoding"] == "identity")
-        #expect(request.headers["range"] == nil)
+        #expect(request.target == "/file/main/a%20b.bin" && request.headers["accept-encoding"] == "identity")
+        guard heldBytes < file.count else { return }
+        #expect(client.metrics.bodyBytes == file.count - heldBytes)
+        #expect(request.headers["range"] == (heldBytes == 0 ? nil : "bytes=\(heldBytes)-"))
     }
 
-    @Test func resumed() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file", from: server, held: Array(file[..<150_000]))
-        #expect(received.bytes == file)
-        #expect(received.starts == [150_000])
-        #expect(client.metrics.bodyBytes == 50_000)
-        #expect(server.requests.first?.headers["range"] == "bytes=150000-")
-    }
-
-    @Test func resumedAfterOtherBytes() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file", from: server, held: [1, 2, 3])
+    @Test func heldBytesOfAnotherFileAreDiscarded() async throws {
+        let (received, client) = try await download("file", held: [1, 2, 3])
         #expect(received.bytes == file)
         #expect(received.starts == [3, 0])
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func resumedThoughWhole() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file", from: server, held: file)
-        #expect(received.bytes == file)
-        #expect(received.starts == [file.count])
-        #expect(client.metrics.requests == 1)
-    }
-
-    @Test func resumedWithMoreThanThereIs() async throws {
-        let server = try FaultyServer()
+    @Test func heldBytesBeyondTheFileAreRefused() async throws {
         let limit = file.count + 1
-        let why = await reason { try await download("file", from: server, size: limit, held: file + [0]) }
+        let why = await reason { try await download("file", size: limit, held: file + [0]) }
         #expect(why?.code == .content && why?.description.contains("found 200000 bytes") == true)
         // The server does not have the part, and the whole file is not the one that was asked for.
         #expect(server.requests.map { $0.headers["range"] } == ["bytes=200001-", nil])
     }
 
-    @Test func goesOnAfterABrokenConnection() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file-breaks", from: server)
+    @Test func brokenDownloadIsResumed() async throws {
+        let (received, client) = try await download("file-breaks")
         #expect(received.bytes == file)
         // No byte is transferred twice, except those that the broken connection had not delivered.
         #expect(client.metrics.bodyBytes == file.count)
@@ -110,47 +89,29 @@ struct DownloadTests {
         #expect(server.requests.last?.headers["if-range"] == "\"one\"")
     }
 
-    @Test func goesOnSeveralTimes() async throws {
-        let server = try FaultyServer()
-        let (received, client) = try await download("file-breaks-often", from: server)
+    @Test func downloadIsResumedSeveralTimes() async throws {
+        let (received, client) = try await download("file-breaks-often")
         #expect(received.bytes == file)
         #expect(received.starts.count >= 3)
         #expect(client.metrics.bodyBytes == file.count)
     }
 
     @Test(arguments: ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
-    func startsAgain(fault: String) async throws {
-        let server = try FaultyServer()
-        let (received, _) = try await download(fault, from: server)
+    func downloadStartsAgainIfItCannotBeResumed(fault: String) async throws {
+        let (received, _) = try await download(fault)
         #expect(received.bytes == file)
         #expect(received.starts.count >= 2 && received.starts.allSatisfy { $0 == 0 })
     }
 
-    @Test(
-        arguments: [
-            "file-wrong-range", "file-no-content-range", "file-wrong-length", "file-changed-unnoticed",
-            "file-unasked-part",
-        ])
-    func wrongPart(fault: String) async throws {
-        let server = try FaultyServer()
-        let why = await reason { try await download(fault, from: server) }
-        guard why?.description.contains("not the requested part") == true else {
-            Issue.record("\(String(describing: why))")
-            return
-        }
-    }
-
-    @Test func longerThanTheRecordSays() async throws {
-        let server = try FaultyServer()
-        #expect(await reason { try await download("file", from: server, size: 1000) } == .tooLarge(limit: 1000))
-        #expect(await reason { try await download("file-endless", from: server, size: 1000) } == .tooLarge(limit: 1000))
+    @Test func fileLongerThanTheRecordSaysIsRefused() async throws {
+        #expect(await reason { try await download("file", size: 1000) } == .tooLarge(limit: 1000))
+        #expect(await reason { try await download("file-endless", size: 1000) } == .tooLarge(limit: 1000))
         #expect(
-            await reason { try await download("file", from: server, size: 199_999, held: Array(file[..<100])) }
+            await reason { try await download("file", size: 199_999, held: Array(file[..<100])) }
                 == .tooLarge(limit: 199_999))
     }
 
-    @Test func missing() async throws {
-        let server = try FaultyServer()
+    @Test func missingZIPIsReported() async throws {
         let client = try server.client("ok")
         let base = try server.attachments(server.raw("HTTP/1.1 404 Not Found\r\n\r\n"), of: client)
         #expect(
@@ -162,7 +123,6 @@ struct DownloadTests {
     struct DiskFull: Error {}
 
     @Test func receiversErrorEndsTheDownload() async throws {
-        let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments("file-endless", of: client)
         await #expect(throws: DiskFull.self) {
@@ -174,7 +134,6 @@ struct DownloadTests {
     }
 
     @Test func badLocationIsNotRequested() async throws {
-        let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)
         let error = await #expect(throws: Failure.self) {

@@ -8,12 +8,16 @@ extension FaultyServer {
     init() throws {
         try self.init(transport: CurlTransport())
     }
+
+    /// A request for a fault, for a transport without a client.
+    func request(_ fault: String, headers: HTTPHeaders = HTTPHeaders()) throws -> HTTPRequest {
+        HTTPRequest(
+            url: try HTTPURL(url(fault)), headers: headers, headTimeout: .seconds(300), idleTimeout: .seconds(300))
+    }
 }
 
 /// The reason for which `body` fails.
-func reason(
-    of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
-) async -> Failure? {
+func reason(of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
     do {
         _ = try await body()
         Issue.record("no error was thrown", sourceLocation: sourceLocation)

@@ -29,6 +29,11 @@ private struct EndlessTransport: HTTPTransport {
         }
     }
 
+    /// Fast enough, and without an end.
+    static func steady(_ clock: RecordingClock) -> EndlessTransport {
+        EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9))
+    }
+
     /// A gzip stream of empty blocks: it never yields a byte.
     static func emptyBlocks(_ clock: RecordingClock, inEach count: Int, every: Duration = .zero) -> EndlessTransport {
         EndlessTransport(
@@ -39,28 +44,20 @@ private struct EndlessTransport: HTTPTransport {
 
 /// Each of these went on for ever, or for as long as its limit of decompressed bytes let it, before there were limits
 /// on bytes on the wire, throughput and time.
-@Suite("Answers without an end")
-struct EndlessAnswerTests {
+@Suite("Answers without an end") struct EndlessAnswerTests {
     let clock = RecordingClock()
 
     private func client(_ transport: any HTTPTransport, _ change: (inout Limits) -> Void = { _ in }) -> ServerClient {
         var limits = Limits()
         limits.tries = 2
         change(&limits)
-        return ServerClient(
-            server: .production, transport: transport, userAgent: UserAgent(name: "tests", version: "1"),
-            limits: limits,
-            environment: clock.environment(random: 0))
-    }
-
-    private func reason(_ body: () async throws -> Void) async -> Failure? {
-        await #expect(throws: Failure.self) { try await body() }?.reason
+        return ServerClient(transport, limits: limits, environment: clock.environment(random: 0))
     }
 
     @Test func endlessEmptyGzipBlocksAreRefused() async {
         let client = client(EndlessTransport.emptyBlocks(clock, inEach: 1000)) { $0.wireExcessBytes = 100_000 }
         let limit = Limits().monitorBytes + 100_000
-        #expect(await reason { _ = try await client.monitor() } == .tooLargeOnTheWire(limit: limit))
+        #expect(await reason { try await client.monitor() } == .tooLargeOnTheWire(limit: limit))
         #expect(client.metrics.requests == 1 && client.metrics.bodyBytes == 0)
     }
 
@@ -75,30 +72,25 @@ struct EndlessAnswerTests {
             }
         }
         let client = client(Failing(endless: .emptyBlocks(clock, inEach: 1000)))
-        #expect(await reason { _ = try await client.rootDocument() } == .status(404, body: ""))
+        #expect(await reason { try await client.rootDocument() } == .status(404, body: ""))
     }
 
     @Test func trickledGzipBlocksTimeOut() async {
         let client = client(EndlessTransport.emptyBlocks(clock, inEach: 1, every: .seconds(9)))
-        #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
+        #expect(await reason { try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func trickledBodyTimesOut() async {
-        let client = client(EndlessTransport(clock: clock, piece: [1], every: .seconds(9)))
-        #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
-    }
-
-    @Test func trickleAfterFastStartTimesOut() async {
-        let beginning = [UInt8](repeating: 0, count: 1 << 20)
+    @Test(arguments: [0, 1 << 20]) func trickledBodyTimesOut(afterFastBytes count: Int) async {
+        let beginning = [UInt8](repeating: 0, count: count)
         let client = client(EndlessTransport(clock: clock, first: beginning, piece: [1], every: .seconds(9)))
-        #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
+        #expect(await reason { try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
     }
 
     /// Fast enough, and still not to be waited for: repetitions are part of the time.
     @Test func documentTimeLimit() async {
-        let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
-        #expect(await reason { _ = try await client.monitor() } == .timeout(.answer, seconds: 600))
+        let client = client(EndlessTransport.steady(clock))
+        #expect(await reason { try await client.monitor() } == .timeout(.answer, seconds: 600))
         #expect(client.metrics.requests == 1)
     }
 
@@ -115,15 +107,12 @@ struct EndlessAnswerTests {
             $0.tries = .max
             $0.documentSeconds = 100
         }
-        #expect(await reason { _ = try await client.rootDocument() } == .timeout(.head, seconds: 30))
+        #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 30))
         #expect(client.metrics.requests == 4)
     }
 
     @Test func downloadTimeout() async throws {
-        let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
-        {
-            $0.downloadSeconds = 1000
-        }
+        let client = client(EndlessTransport.steady(clock)) { $0.downloadSeconds = 1000 }
         let base = try AttachmentsURL("https://cdn.example/", of: .production)
         #expect(
             await reason { try await client.attachment("a", at: base, size: .max, digest: nothing) { _ in } }
@@ -153,23 +142,19 @@ struct EndlessAnswerTests {
         clock.advance(by: .seconds(99))
         _ = try await client.rootDocument()
         clock.advance(by: .seconds(1))
-        #expect(await reason { _ = try await client.rootDocument() } == .timeout(.run, seconds: 100))
+        #expect(await reason { try await client.rootDocument() } == .timeout(.run, seconds: 100))
         #expect(transport.requests.count == 2)
         _ = try await client.startingRun().rootDocument()
     }
 
     @Test func runTimeoutDuringAnswer() async {
-        let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
-        {
-            $0.runSeconds = 100
-        }
-        #expect(await reason { _ = try await client.monitor() } == .timeout(.run, seconds: 100))
+        let client = client(EndlessTransport.steady(clock)) { $0.runSeconds = 100 }
+        #expect(await reason { try await client.monitor() } == .timeout(.run, seconds: 100))
     }
 }
 
 /// Whatever number a server sends, it is refused or cut to a limit: it never traps.
-@Suite("Numbers at their ends")
-struct ExtremeNumberTests {
+@Suite("Numbers at their ends") struct ExtremeNumberTests {
     static let numbers = [
         "-1", "0", "1", "2147483648", "4294967296", "9007199254740993", "9223372036854775806", "9223372036854775807",
         "9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999999", "+5",
@@ -181,10 +166,7 @@ struct ExtremeNumberTests {
         limits.tries = 1
         limits.attachmentBytes = .max
         limits.rootDocumentBytes = .max
-        return ServerClient(
-            server: .production, transport: transport, userAgent: UserAgent(name: "tests", version: "1"),
-            limits: limits,
-            environment: RecordingClock().environment(random: 0))
+        return ServerClient(transport, limits: limits, environment: RecordingClock().environment(random: 0))
     }
 
     @Test(arguments: numbers, [200, 204, 206, 302, 404, 416, 503])
@@ -210,8 +192,7 @@ struct ExtremeNumberTests {
     @Test(arguments: numbers) func hugeBackoffOfEarlierRun(_ number: String) async throws {
         let until = Timestamp(number) ?? Timestamp(milliseconds: .max)
         let client = ServerClient(
-            server: .production, transport: ScriptedTransport([.answer(200)]),
-            userAgent: UserAgent(name: "tests", version: "1"), environment: RecordingClock().environment(random: 0),
+            ScriptedTransport([.answer(200)]), environment: RecordingClock().environment(random: 0),
             backoff: BackoffState([.init(origin: ServerURL.production.url.origin, until: until)]))
         _ = try await client.rootDocument()
     }

@@ -3,8 +3,7 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-@Suite("Dates and ranges in headers")
-struct HTTPDateTests {
+@Suite("Dates and ranges in headers") struct HTTPDateTests {
     static let now = Timestamp(milliseconds: 1_795_251_600_000)  // 2026-11-21
 
     /// The first three are RFC 9110's own examples of one moment.
@@ -18,13 +17,10 @@ struct HTTPDateTests {
         ("Friday, 01-Jan-76 00:00:00 GMT", "2076-01-01T00:00:00Z"),
         ("Saturday, 01-Jan-77 00:00:00 GMT", "1977-01-01T00:00:00Z"),
         ("Thu, 01 Jan 1970 00:00:00 GMT", "1970-01-01T00:00:00Z"),
+        ("Sat, 31 Dec 2016 23:59:60 GMT", "2017-01-01T00:00:00Z"),
     ])
-    func parsed(_ text: String, _ expected: String) {
+    func httpDateIsParsed(_ text: String, _ expected: String) {
         #expect(HTTPDate.parse(text, now: Self.now) == Timestamp(rfc3339: expected))
-    }
-
-    @Test func leapSecond() {
-        #expect(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT", now: Self.now)?.seconds == 1_483_228_800)
     }
 
     @Test(arguments: [
@@ -35,7 +31,7 @@ struct HTTPDateTests {
         "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
         "Sun Nov 006 08:49:37 1994", "Sun, 06 Nov 01994 08:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
     ])
-    func refused(_ text: String) {
+    func invalidHTTPDateIsRefused(_ text: String) {
         #expect(HTTPDate.parse(text, now: Self.now) == nil)
     }
 
@@ -48,16 +44,6 @@ struct HTTPDateTests {
         for text in [
             "", "bytes", "bytes 5-9", "bytes 5-9/9", "bytes 9-5/10", "bytes -5/10", "bytes 5-/10", "items 5-9/10",
             "bytes */*", "bytes 5-9/1/2", "bytes +5-9/10", "bytes 5-99999999999999999999/*",
-        ] {
-            #expect(ContentRange(text) == nil, "\(text)")
-        }
-    }
-
-    @Test func headersCompareWithoutCase() {
-        let headers = HTTPHeaders([.init("ETag", " \"a\"\t"), .init("x", "1"), .init("X", "2"), .init("empty", "  ")])
-        #expect(headers["etag"] == "\"a\"")
-        #expect(headers.all("X") == ["1", "2"])
-        #expect(headers["Empty"] == "")
-        #expect(headers["y"] == nil)
+        ] { #expect(ContentRange(text) == nil, "\(text)") }
     }
 }

@@ -2,8 +2,7 @@
 import RemoteSettingsModel
 import Testing
 
-@Suite("URLs")
-struct HTTPURLTests {
+@Suite("URLs") struct HTTPURLTests {
     @Test(arguments: [
         ("https://host", "https://host/"),
         ("HTTPS://Host.Example:443/A/b", "https://host.example/A/b"),
@@ -13,14 +12,16 @@ struct HTTPURLTests {
         ("https://[::1]:8443/v1", "https://[::1]:8443/v1"),
         ("https://host/a/./b/../c", "https://host/a/c"),
         ("https://host/a/%2e%2E/c", "https://host/c"),
-        ("https://host/../../x", "https://host/x"),
+        ("https://host/../../x", "https://host/x"), ("https://host/a/b/..", "https://host/a/"),
+        ("https://host/.a/..b/...", "https://host/.a/..b/..."), ("https://host//a//", "https://host//a//"),
+        ("https://host/a/%2e", "https://host/a/"),
         ("https://host/a b/\"<>^`{|}é", "https://host/a%20b/%22%3C%3E%5E%60%7B%7C%7D%C3%A9"),
         ("https://host/%41%zz?".replacing("%zz", with: "%7a"), "https://host/%41%7a?"),
         ("https://host/x?q=a b&r=%22#part", "https://host/x?q=a%20b&r=%22"),
         ("https://host?q", "https://host/?q"),
         ("https://host/x?y://z/..", "https://host/x?y://z/.."),
     ])
-    func normalised(_ text: String, _ expected: String) throws {
+    func urlIsNormalised(_ text: String, _ expected: String) throws {
         let url = try HTTPURL(text)
         #expect(url.description == expected)
         #expect(try HTTPURL(url.description) == url)
@@ -35,12 +36,8 @@ struct HTTPURLTests {
         "https://host/a\\b", "https://host/%", "https://host/%4", "https://host/%zz", "https://host/?%g0",
         "https://" + String(repeating: "a", count: 254) + "/", "https://host/" + String(repeating: "a", count: 9000),
     ])
-    func refused(_ text: String) {
+    func invalidURLIsRefused(_ text: String) {
         let error = #expect(throws: Failure.self) { try HTTPURL(text) }
-        guard error?.code == .usage else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
         #expect(error?.code == .usage)
         #expect(error?.description.contains("secret") == false)
         #expect(error?.description.contains("\n") == false)
@@ -76,12 +73,12 @@ struct HTTPURLTests {
         ("g?y/./x", "http://a/b/c/g?y/./x"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("#s", "http://a/b/c/d;p?q"),
         ("g#s/../x", "http://a/b/c/g"), ("https://other/x", "https://other/x"),
     ])
-    func resolved(_ reference: String, _ expected: String) throws {
+    func urlReferenceIsResolved(_ reference: String, _ expected: String) throws {
         #expect(try HTTPURL("http://a/b/c/d;p?q").resolving(reference).description == expected)
     }
 
     @Test(arguments: ["g:h", "http:g", "javascript:alert(1)", "1:2", "//user@host/", "a\\b", "%"])
-    func unresolved(_ reference: String) throws {
+    func invalidURLReferenceIsRefused(_ reference: String) throws {
         let base = try HTTPURL("http://a/b/c/d")
         #expect(throws: Failure.self) { try base.resolving(reference) }
     }
@@ -93,7 +90,7 @@ struct HTTPURLTests {
         ("http://127.0.0.01/", false), ("http://127.0.0.256/", false), ("http://[::2]/", false),
         ("http://10.127.0.1/", false),
     ])
-    func loopback(_ text: String, _ expected: Bool) throws {
+    func loopbackHostsAreRecognised(_ text: String, _ expected: Bool) throws {
         #expect(try HTTPURL(text).isLoopback == expected)
     }
 

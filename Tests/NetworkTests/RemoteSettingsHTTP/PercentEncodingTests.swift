@@ -3,19 +3,18 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-struct PercentEncodingTests {
+struct URLPercentEncodingTests {
     @Test(arguments: [
         ("", ""), ("a/b?c=d", "a/b?c=d"), ("a b", "a%20b"), ("ü", "%C3%BC"), ("%20", "%20"), ("%e2%82%AC", "%e2%82%AC"),
         ("\"<>\\^`{|}#[]", "%22%3C%3E%5C%5E%60%7B%7C%7D%23%5B%5D"), ("-._~!$&'()*+,;=:@", "-._~!$&'()*+,;=:@"),
     ])
-    func completed(_ text: String, _ expected: String) {
+    func percentEncodingIsCompleted(_ text: String, _ expected: String) {
         #expect(PercentEncoding.complete(text) == expected)
         // What is complete stays as it is.
         #expect(PercentEncoding.complete(expected) == expected)
     }
 
-    @Test(arguments: ["%", "%2", "a%", "%zz", "%2x", "100% sure"])
-    func incompletePercentSignIsRefused(_ text: String) {
+    @Test(arguments: ["%", "%2", "a%", "%zz", "%2x", "100% sure"]) func incompletePercentSignIsRefused(_ text: String) {
         #expect(PercentEncoding.complete(text) == nil)
     }
 
@@ -23,19 +22,8 @@ struct PercentEncodingTests {
         ("", ""), ("a+b", "a+b"), ("a%20b", "a b"), ("%c3%BC", "ü"), ("%", "%"), ("%2", "%2"), ("%zz", "%zz"),
         ("%2525", "%25"), ("%ff", "\u{FFFD}"), ("%00", "\u{0}"), ("ü%20", "ü "),
     ])
-    func decoded(_ text: String, _ expected: String) {
+    func percentEncodingIsDecoded(_ text: String, _ expected: String) {
         #expect(PercentEncoding.decode(text) == expected)
-    }
-
-    @Test func percentEncodingRoundTrip() {
-        for byte in UInt8.min...0x7F {
-            let text = String(decoding: [byte], as: UTF8.self)
-            guard let encoded = PercentEncoding.complete(text) else {
-                #expect(text == "%")
-                continue
-            }
-            #expect(PercentEncoding.decode(encoded) == text)
-        }
     }
 
     /// Dates that are written are read back, at the ends of years and of what can be told.
@@ -48,13 +36,5 @@ struct PercentEncodingTests {
         let time = Timestamp(milliseconds: milliseconds)
         #expect(HTTPDate.text(time) == text)
         #expect(HTTPDate.parse(text, now: time)?.seconds == time.seconds)
-    }
-
-    @Test(arguments: [
-        ("/", "/"), ("/a/./b", "/a/b"), ("/a/../b", "/b"), ("/../../a", "/a"), ("/a/b/..", "/a/"), ("/a/.", "/a/"),
-        ("/a/%2E%2e/b", "/b"), ("/a/%2e", "/a/"), ("/.a/..b/...", "/.a/..b/..."), ("//a//", "//a//"),
-    ])
-    func dotSegments(_ path: String, _ expected: String) {
-        #expect(URLReference.removingDotSegments(path) == expected)
     }
 }

@@ -7,36 +7,44 @@ import Testing
 final class ScriptedTransport: HTTPTransport {
     enum Step: Sendable {
         case answer(Int, [HTTPHeaders.Field] = [], body: String = "")
+        /// A stream of events in pieces.
+        case stream([String])
         case failure(Failure)
     }
 
     private let steps: Mutex<[Step]>
-    private let asked = Mutex<[HTTPURL]>([])
+    private let asked = Mutex<[HTTPRequest]>([])
 
     init(_ steps: [Step]) { self.steps = Mutex(steps) }
 
-    var requests: [HTTPURL] { asked.withLock { $0 } }
+    var requests: [HTTPRequest] { asked.withLock { $0 } }
 
     func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
-        asked.withLock { $0.append(request.url) }
+        asked.withLock { $0.append(request) }
         let step = steps.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         switch step {
         case .answer(let status, let fields, let body):
-            return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: OnePiece(left: Array(body.utf8)))
-        case .failure(let reason):
-            throw Failure(request.url, reason)
-        case nil:
-            throw Failure(request.url, .unreachable("the script has ended"))
+            let pieces = TableTransport.Pieces(left: body.isEmpty ? [] : [Array(body.utf8)])
+            return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: pieces)
+        case .stream(let pieces):
+            let type = HTTPHeaders.Field("Content-Type", "text/event-stream; charset=utf-8")
+            let body = TableTransport.Pieces(left: pieces.map { Array($0.utf8) })
+            return HTTPResponse(status: 200, headers: HTTPHeaders([type]), body: body)
+        case .failure(let reason): throw Failure(request.url, reason)
+        case nil: throw Failure(request.url, .unreachable("the script has ended"))
         }
     }
+}
 
-    struct OnePiece: HTTPBody {
-        var left: [UInt8]?
-
-        mutating func next() async throws(Failure) -> [UInt8]? {
-            defer { left = nil }
-            return left?.isEmpty == false ? left : nil
-        }
+extension ServerClient {
+    convenience init(
+        _ transport: any HTTPTransport, of server: ServerURL = .production, limits: Limits = Limits(),
+        environment: HTTPEnvironment = .system, backoff: BackoffState = BackoffState(),
+        onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+    ) {
+        self.init(
+            server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1"), limits: limits,
+            environment: environment, backoff: backoff, onEvent: onEvent)
     }
 }
 
@@ -58,24 +66,19 @@ final class RecordingClock: Sendable {
                     $0.now = $0.now.advanced(by: duration)
                     $0.pauses.append(duration)
                 }
-            },
-            random: { random },
-            uptime: { self.now.elapsed(since: Self.start) })
+            }, random: { random }, uptime: { self.now.elapsed(since: Self.start) })
     }
 }
 
-@Suite("Repetition and holds")
-struct RepetitionTests {
+@Suite("Repetition and holds") struct RepetitionTests {
     let clock = RecordingClock()
 
     func client(
         _ transport: ScriptedTransport, server: ServerURL = .production, random: Double = 0.5,
-        limits: Limits = Limits(),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
     ) -> ServerClient {
-        ServerClient(
-            server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1"), limits: limits,
-            environment: clock.environment(random: random), backoff: backoff, onEvent: onEvent)
+        let environment = clock.environment(random: random)
+        return ServerClient(transport, of: server, environment: environment, backoff: backoff, onEvent: onEvent)
     }
 
     func reason(of client: ServerClient) async -> Failure? {
@@ -94,22 +97,21 @@ struct RepetitionTests {
         #expect(clock.pauses == [.milliseconds(250), .milliseconds(500), .seconds(1)])
     }
 
-    @Test(arguments: [429, 500, 502, 503, 504])
-    func repeated(_ status: Int) async {
+    @Test(arguments: [429, 500, 502, 503, 504]) func serverErrorIsRetried(_ status: Int) async {
         let transport = ScriptedTransport(Array(repeating: .answer(status), count: 9))
         #expect(await reason(of: client(transport)) == .status(status, body: ""))
         #expect(transport.requests.count == 4)
     }
 
     @Test(arguments: [201, 206, 304, 400, 401, 403, 404, 408, 410, 412])
-    func notRepeated(_ status: Int) async {
+    func otherStatusIsNotRetried(_ status: Int) async {
         let transport = ScriptedTransport([.answer(status)])
         #expect(await reason(of: client(transport)) == .status(status, body: ""))
         #expect(transport.requests.count == 1)
     }
 
     @Test(arguments: [Failure.tls("x"), .notHTTP("x"), .badEncoding("x"), .cancelled])
-    func notRepeated(_ failure: Failure) async {
+    func permanentFailureIsNotRetried(_ failure: Failure) async {
         let transport = ScriptedTransport([.failure(failure)])
         #expect(await reason(of: client(transport)) == failure)
         #expect(transport.requests.count == 1)
@@ -131,7 +133,7 @@ struct RepetitionTests {
             #expect(transport.requests.count == 1)
         } else {
             #expect(why == nil)
-            #expect(transport.requests.last?.description == "https://x/")
+            #expect(transport.requests.last?.url.description == "https://x/")
         }
     }
 
@@ -155,8 +157,7 @@ struct RepetitionTests {
     }
 
     /// A server that asks for a pause with every answer would else never be asked a second thing.
-    @Test(arguments: ["Backoff", "Retry-After"])
-    func backoffSlowsTheRunUnderWay(_ header: String) async {
+    @Test(arguments: ["Backoff", "Retry-After"]) func backoffSlowsTheRunUnderWay(_ header: String) async {
         let answer = ScriptedTransport.Step.answer(200, [.init(header, "10")])
         let transport = ScriptedTransport([answer, answer, answer, answer])
         let client = client(transport)
@@ -228,27 +229,16 @@ struct RepetitionTests {
         let transport = ScriptedTransport([
             .answer(
                 503,
-                [
-                    .init("Date", "Fri, 01 Jan 2038 00:00:00 GMT"),
-                    .init("Retry-After", "Fri, 01 Jan 2038 00:01:40 GMT"),
-                ])
+                [.init("Date", "Fri, 01 Jan 2038 00:00:00 GMT"), .init("Retry-After", "Fri, 01 Jan 2038 00:01:40 GMT")])
         ])
         #expect(
-            await reason(of: client(transport))
-                == .backoff(until: clock.now.advanced(by: .seconds(100)), seconds: 100))
+            await reason(of: client(transport)) == .backoff(until: clock.now.advanced(by: .seconds(100)), seconds: 100))
     }
 
-    @Test func backoffOfOtherOriginIsIgnored() async {
-        let held = BackoffState([.init(origin: "https://cdn.example", until: clock.now.advanced(by: .seconds(99)))])
-        let transport = ScriptedTransport([.answer(200)])
-        #expect(await reason(of: client(transport, backoff: held)) == nil)
-    }
-
-    @Test func backoffFromWrongClockIsForgotten() async {
-        let held = BackoffState(
-            [.init(origin: ServerURL.production.url.origin, until: clock.now.advanced(by: .seconds(9_000_000)))])
-        let transport = ScriptedTransport([.answer(200)])
-        #expect(await reason(of: client(transport, backoff: held)) == nil)
+    @Test(arguments: [("https://cdn.example", 99), (ServerURL.production.url.origin, 9_000_000)])
+    func backoffOfOtherOriginOrClockIsIgnored(origin: String, seconds: Int) async {
+        let held = BackoffState([.init(origin: origin, until: clock.now.advanced(by: .seconds(seconds)))])
+        #expect(await reason(of: client(ScriptedTransport([.answer(200)]), backoff: held)) == nil)
     }
 
     @Test func permanentErrorWithBackoffIsReported() async {
@@ -284,7 +274,7 @@ struct RepetitionTests {
     }
 
     /// What has the exit code for an unreachable server, in every command.
-    @Test func unavailability() {
+    @Test func failuresOfUnavailableServers() {
         let cases: [(Failure, Bool)] = [
             (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),
             (.timeout(.body, seconds: 1), true), (.timeout(.answer, seconds: 1), true),

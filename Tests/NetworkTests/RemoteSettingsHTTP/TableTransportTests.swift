@@ -20,15 +20,12 @@ struct TableTransport: HTTPTransport {
     }
 }
 
-@Suite("A client over a table")
-struct TableTransportTests {
+@Suite("A client over a table") struct TableTransportTests {
     static func client(_ documents: [String: [UInt8]]) -> ServerClient {
-        ServerClient(
-            server: .production, transport: TableTransport(documents: documents),
-            userAgent: UserAgent(name: "tests", version: "1"))
+        ServerClient(TableTransport(documents: documents))
     }
 
-    @Test func answers() async throws {
+    @Test func clientReadsDocumentsOfItsTransport() async throws {
         let client = Self.client(["https://firefox.settings.services.mozilla.com/v2/": [1, 2, 3]])
         #expect(try await client.rootDocument().body.array == [1, 2, 3])
         await #expect(throws: Failure.self) { try await client.monitor() }

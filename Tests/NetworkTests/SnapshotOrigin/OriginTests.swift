@@ -4,6 +4,12 @@ import Testing
 
 @testable import SnapshotOrigin
 
+extension OriginAnswer {
+    fileprivate var resourceOnly: OriginResource? { if case .resource(let resource) = self { resource } else { nil } }
+    fileprivate var redirectURL: String? { if case .redirect(let url, _) = self { url } else { nil } }
+    fileprivate var problemOnly: OriginProblem? { if case .problem(let problem, _) = self { problem } else { nil } }
+}
+
 @Suite struct OriginTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
     private let long = String(repeating: "a text that deflates well, ", count: 100)
@@ -26,9 +32,7 @@ import Testing
         return try origin.prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
     }
 
-    private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
-        try prepare(origin, target).answer()
-    }
+    private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer { try prepare(origin, target).answer() }
 
     @Test(arguments: [
         ("/v2/", false), ("/v2/__version__", false), ("/nowhere", false), ("/chains/x", false),
@@ -69,7 +73,7 @@ import Testing
                 let prepared = try origin.prepare(
                     path: "/attachments/main-workspace/sample/6--f--list.txt", query: nil, dictionary: dictionary,
                     now: now)
-                guard case .resource(let resource) = try prepared.answer() else { throw TestFailure() }
+                let resource = try #require(try prepared.answer().resourceOnly)
                 // A browser keeps what it got as a delta as the dictionary of the next version.
                 #expect(resource.useAsDictionary?.contains("id=\"6--f--list.txt\"") == true)
                 #expect(resource.contentType == "text/plain")
@@ -89,10 +93,8 @@ import Testing
     }
     #endif
 
-    private struct TestFailure: Error {}
-
     private func body(_ answer: OriginAnswer, atMost most: Int = .max) throws -> String {
-        guard case .resource(let resource) = answer else { return "\(answer)" }
+        guard let resource = answer.resourceOnly else { return "\(answer)" }
         let pieces = try resource.content.pieces()
         var text = ""
         while let piece = try pieces.next(atMost: most) {
@@ -122,8 +124,7 @@ import Testing
         func answer(_ withReceivedMetadata: Bool) throws -> OriginResource {
             let prepared = try origin.prepare(
                 path: path[...], query: query.dropFirst(), withReceivedMetadata: withReceivedMetadata, now: now)
-            guard case .resource(let resource) = try prepared.answer() else { throw TestFailure() }
-            return resource
+            return try #require(try prepared.answer().resourceOnly)
         }
         let (plain, extended) = (try answer(false), try answer(true))
         #expect(try !body(.resource(plain)).contains("mirrored_metadata"))
@@ -142,11 +143,8 @@ import Testing
 
     @Test func `An unknown state is answered by the full list elsewhere`() throws {
         let path = "/v2/buckets/main/collections/sample/changeset"
-        guard case .redirect(let url, _) = try ask(try origin(), "\(path)?_since=11&_expected=20") else {
-            Issue.record("no redirect")
-            return
-        }
-        #expect(url == "\(SampleCollection.address)\(path)?_expected=20")
+        let answer = try ask(try origin(), "\(path)?_since=11&_expected=20")
+        #expect(answer.redirectURL == "\(SampleCollection.address)\(path)?_expected=20")
     }
 
     @Test(arguments: [
@@ -167,10 +165,7 @@ import Testing
         ("/v1/buckets/main/collections/..%2Fsample/changeset?_expected=0", 404),
     ])
     func `What cannot be answered is a problem`(target: String, code: Int) throws {
-        guard case .problem(let problem, _) = try ask(try origin(), target) else {
-            Issue.record("no problem")
-            return
-        }
+        let problem = try #require(try ask(try origin(), target).problemOnly)
         #expect(problem.status == code)
         let version = APIVersion(path: target)
         let body = try JSONValue(parsing: problem.body(version))
@@ -217,19 +212,14 @@ import Testing
         ),
     ])
     func `A redirect keeps the query`(target: String, location: String) throws {
-        guard case .redirect(let url, _) = try ask(try origin(), target) else {
-            Issue.record("no redirect")
-            return
-        }
-        #expect(url == SampleCollection.address + location)
+        #expect(try ask(try origin(), target).redirectURL == SampleCollection.address + location)
     }
 
     @Test func `v1 answers 204 where the monitor cannot be newer, and takes quotation marks`() throws {
         let path = "/v1/buckets/main/collections/sample/changeset"
         let monitor = "/v1/buckets/monitor/collections/changes/changeset"
         guard case .noContent = try ask(try origin(), "\(monitor)?_expected=5&_since=%2210%22") else {
-            Issue.record("no 204")
-            return
+            return #expect(Bool(false), "no 204")
         }
         #expect(try body(try ask(try origin(), "\(path)?_expected=5&_since=%2210%22")).contains("deleted"))
         #expect(try body(try ask(try origin(), "\(path)?_expected=%2220%22&_since=%2210%22")).contains("deleted"))
@@ -247,18 +237,12 @@ import Testing
         }
         #expect(try names("?collection=other&bucket=main") == ["other"])
         // Kinto's entity tags are timestamps, which clients read.
-        if case .resource(let list) = try ask(origin, path) { #expect(list.tag == "20" && !list.hasGzip) }
-        guard case .redirect(let url, _) = try ask(origin, path + "?_since=%225%22&collection=other") else {
-            Issue.record("an old _since is answered")
-            return
-        }
-        #expect(url == "\(SampleCollection.address)\(path)?collection=other")
+        let list = try #require(try ask(origin, path).resourceOnly)
+        #expect(list.tag == "20" && !list.hasGzip)
+        let old = try ask(origin, path + "?_since=%225%22&collection=other")
+        #expect(old.redirectURL == "\(SampleCollection.address)\(path)?collection=other")
         for query in ["?v=2", "?gt_last_modified=5", "?_to=5", "?_since=x", "?_since=", "?_since=99999999999999"] {
-            guard case .problem(let problem, _) = try ask(origin, path + query) else {
-                Issue.record("\(query) is answered")
-                continue
-            }
-            #expect(problem.status == 400, "\(query)")
+            #expect(try ask(origin, path + query).problemOnly?.status == 400, "\(query)")
         }
     }
 
@@ -268,10 +252,7 @@ import Testing
         "/v1/buckets/monitor/collections/changes/records/a", "/v2/buckets/monitor/collections/changes/records",
     ])
     func `A list of Kinto's is refused with what to read instead`(path: String) throws {
-        guard case .problem(let problem, _) = try ask(try origin(), path) else {
-            Issue.record("it is answered")
-            return
-        }
+        let problem = try #require(try ask(try origin(), path).problemOnly)
         #expect(problem.status == 404 && problem.message.contains("/changeset?_expected=0"))
     }
 
@@ -281,10 +262,7 @@ import Testing
         #expect(monitor.timestamp.milliseconds == 20)
         #expect(monitor.collections.count == 2)
         #expect(try body(try ask(try origin(), path + "&bucket=main&collection=other")).contains("\"other\""))
-        guard case .redirect = try ask(try origin(), path + "&_since=3") else {
-            Issue.record("an old _since is answered")
-            return
-        }
+        #expect(try ask(try origin(), path + "&_since=3").redirectURL != nil)
         let v2 = path.replacing("/v1/", with: "/v2/")
         #expect(try body(try ask(try origin(), v2 + "&_since=15")).contains(#""collection":"sample""#))
         #expect(try !body(try ask(try origin(), v2 + "&_since=15")).contains(#""collection":"other""#))
@@ -295,11 +273,8 @@ import Testing
         let path = "/v1/buckets/main/collections/sample/changeset?_expected=0&_limit=1"
         let full = try JSONValue(parsing: Bytes(utf8: try body(try ask(try origin(), path))))
         #expect(full["changes"]?.array?.count == 1 && full["timestamp"]?.number?.int64 == 20)
-        guard case .redirect(let url, _) = try ask(try origin(), path + "&_since=11") else {
-            Issue.record("no redirect")
-            return
-        }
-        #expect(url.hasSuffix("?_expected=0&_limit=1"))
+        let old = try ask(try origin(), path + "&_since=11")
+        #expect(old.redirectURL?.hasSuffix("?_expected=0&_limit=1") == true)
     }
 
     @Test func `Attachments come in place, and deflated ones as gzip without inflating`() throws {
@@ -309,10 +284,8 @@ import Testing
             #expect(try body(try ask(origin, "/attachments/main-workspace/sample/g.txt"), atMost: most) == "short")
             #expect(try body(answer, atMost: most) == long)
         }
-        guard case .resource(let resource) = answer, let gzip = resource.gzip() else {
-            Issue.record("no gzip")
-            return
-        }
+        let resource = try #require(answer.resourceOnly)
+        let gzip = try #require(resource.gzip())
         #expect(gzip.count == 3)
         #expect(resource.contentType == "text/plain")
         #expect(gzip.reduce(0) { $0 + $1.count } < long.utf8.count)
@@ -349,17 +322,12 @@ import Testing
     @Test func `The zip of attachments is read as the server's is`() throws {
         guard case .resource(let zip) = try ask(try origin(), "/attachments/bundles/main--sample.zip"),
             case .segments(let segments) = zip.content
-        else {
-            Issue.record("no zip")
-            return
-        }
+        else { return #expect(Bool(false), "no zip") }
         let archive = try AttachmentsZIP(Bytes(segments.flatMap(\.array)), name: "zip")
         #expect(archive.file(of: "f", size: long.utf8.count)?.text == long)
         #expect(archive.file(of: "g", size: 5)?.text == "short")
-        guard case .problem = try ask(try origin(), "/attachments/bundles/main--other.zip") else {
-            Issue.record("a zip that is not offered")
-            return
-        }
+        // One that is not offered.
+        #expect(try ask(try origin(), "/attachments/bundles/main--other.zip").problemOnly != nil)
     }
 
     @Test func `Every path of a mirror is answered with what it lists`() throws {
@@ -369,11 +337,7 @@ import Testing
             paths.append(path)
             let prepared = try origin.prepare(
                 path: path[...], query: "_expected=0", withReceivedMetadata: true, now: now)
-            guard case .resource(let answered) = try prepared.answer() else {
-                Issue.record("\(path) is not answered")
-                return
-            }
-            #expect(answered === resource)
+            #expect(try prepared.answer().resourceOnly === resource, "\(path)")
         }
         #expect(paths.contains("/v2/"))
         #expect(paths.contains("/attachments/main-workspace/sample/f.txt"))
@@ -385,16 +349,13 @@ import Testing
         var sample = SampleCollection(timestamp: 5, records: [])
         sample.metadata = #"{"attachment":{"bundle":true}}"#
         sample.records = [
-            SampleCollection.attachment("a", "wrong")
-                .replacing("main-workspace/sample/a.txt", with: "bundles/\(name)"),
+            SampleCollection.attachment("a", "wrong").replacing("main-workspace/sample/a.txt", with: "bundles/\(name)"),
             SampleCollection.attachment("b", "right"),
         ]
         sample.attachments = ["wrong", "right"]
         let origin = try Origin(
             [sample.served()], address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
-        guard case .resource(let answered) = try ask(origin, "/attachments/bundles/\(name)") else {
-            return #expect(Bool(false))
-        }
+        let answered = try #require(try ask(origin, "/attachments/bundles/\(name)").resourceOnly)
         var listed: [OriginResource] = []
         try origin.forEachPath { path, resource in
             if path == "/attachments/bundles/\(name)" { listed.append(resource) }

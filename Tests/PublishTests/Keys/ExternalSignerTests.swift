@@ -11,103 +11,76 @@ import Testing
     private let key = P384.Signing.PrivateKey()
     private let payload = Bytes(utf8: #"{"data":[],"last_modified":"1"}"#)
 
-    private var publicKey: PublicKey {
-        get throws { try PublicKey(pem: Bytes(utf8: key.publicKey.pemRepresentation), place: "public.pem") }
-    }
+    private let publicKey: PublicKey
+    private let folder: TemporaryDirectory
+    private let keys: KeyDirectory
+    private let root: RemoteSettingsModel.SHA256Digest
 
-    private func withKeys(_ body: (KeyDirectory, _ root: RemoteSettingsModel.SHA256Digest) async throws -> Void)
-        async throws
-    {
-        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
-        defer { try? FileStore.removeTree(path) }
-        let keys = KeyDirectory("\(path)/keys")
+    init() throws {
+        publicKey = try PublicKey(pem: Bytes(utf8: key.publicKey.pemRepresentation), place: "public.pem")
+        folder = try TemporaryDirectory()
+        keys = KeyDirectory("\(folder.path)/keys")
         var plan = KeyDirectory.Plan()
-        plan.signerKey = try publicKey
-        let root = try keys.create(plan, now: now)
-        try await body(keys, root)
+        plan.signerKey = publicKey
+        root = try keys.create(plan, now: now)
     }
 
-    private func verify(_ signer: some PayloadSigner, root: RemoteSettingsModel.SHA256Digest) async throws {
+    private func verify(_ signer: some PayloadSigner) async throws {
         try await CertificateChain(pem: signer.chain)
             .verified(anchors: TrustAnchors([root]), signer: .remoteSettings, at: now)
             .verify(signer.signature(over: payload), over: payload)
     }
 
     @Test func externalSignatureInDEROrRawForm() async throws {
-        try await withKeys { keys, root in
-            #expect(try !FileStore.exists(keys.keyPath(.signer)))
-            #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .elsewhere])
-            #expect(throws: Failure.self) { try keys.signer([:]) }
-            for isDER in [true, false] {
-                let signer = try keys.signer([:]) { message in
-                    let made = try key.signature(for: SHA384.hash(data: message.array))
-                    return Bytes(Array(isDER ? made.derRepresentation : made.rawRepresentation))
-                }
-                try await verify(signer, root: root)
+        #expect(try !FileStore.exists(keys.keyPath(.signer)))
+        #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .elsewhere])
+        #expect(throws: Failure.self) { try keys.signer([:]) }
+        for isDER in [true, false] {
+            let signer = try keys.signer([:]) { message in
+                let made = try key.signature(for: SHA384.hash(data: message.array))
+                return Bytes(Array(isDER ? made.derRepresentation : made.rawRepresentation))
             }
+            try await verify(signer)
         }
     }
 
     @Test func externalSignatureOfOtherKeyIsRefused() async throws {
-        try await withKeys { keys, _ in
-            let other = P384.Signing.PrivateKey()
-            let form = "which are neither a DER signature nor the 96 bytes of r and s"
-            let mismatch =
-                "the signature does not match the key of the first certificate and the SHA-384 of the message"
-            let results: [(found: String, bytes: [UInt8])] = [
-                ("the signer returned 0 bytes, \(form)", []),
-                ("the signer returned 95 bytes, \(form)", [UInt8](repeating: 1, count: 95)),
-                (mismatch, [UInt8](repeating: 1, count: 96)),
-                (mismatch, Array(try other.signature(for: payload.array).rawRepresentation)),
-                // The message has a prefix.
-                (
-                    mismatch,
-                    Array(try key.signature(for: SHA384.hash(data: payload.array)).derRepresentation)
-                ),
-            ]
-            for result in results {
-                let signer = try keys.signer([:]) { _ in Bytes(result.bytes) }
-                let error = await #expect(throws: Failure.self) { try await signer.signature(over: payload) }
-                #expect(error?.code == .untrusted && error?.problem == result.found)
-            }
+        let other = P384.Signing.PrivateKey()
+        let form = "which are neither a DER signature nor the 96 bytes of r and s"
+        let mismatch = "the signature does not match the key of the first certificate and the SHA-384 of the message"
+        let results: [(found: String, bytes: [UInt8])] = [
+            ("the signer returned 0 bytes, \(form)", []),
+            ("the signer returned 95 bytes, \(form)", [UInt8](repeating: 1, count: 95)),
+            (mismatch, [UInt8](repeating: 1, count: 96)),
+            (mismatch, Array(try other.signature(for: payload.array).rawRepresentation)),
+            // The message has a prefix.
+            (mismatch, Array(try key.signature(for: SHA384.hash(data: payload.array)).derRepresentation)),
+        ]
+        for result in results {
+            let signer = try keys.signer([:]) { _ in Bytes(result.bytes) }
+            let error = await #expect(throws: Failure.self) { try await signer.signature(over: payload) }
+            #expect(error?.code == .untrusted && error?.problem == result.found)
         }
     }
 
     @Test func renewalKeepsExternalKey() async throws {
-        try await withKeys { keys, root in
-            let before = try FileStore.read(keys.certificatePath(.signer), limit: 65_536)
+        let before = try FileStore.read(keys.certificatePath(.signer), limit: 65_536)
+        try keys.renew(named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
+        #expect(try FileStore.read(keys.certificatePath(.signer), limit: 65_536) != before)
+        #expect(try !FileStore.exists(keys.keyPath(.signer)))
+        let signer = try keys.signer([:]) { [key] message in
+            Bytes(Array(try key.signature(for: SHA384.hash(data: message.array)).rawRepresentation))
+        }
+        try await verify(signer)
+        // A key of the directory's own takes its place, and is not left beside a certificate of another.
+        try keys.renew(named: nil, days: 90, environment: [:], now: now)
+        try await verify(keys.signer([:]))
+        let held = try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536)
+        #expect(throws: Failure.self) {
             try keys.renew(
                 named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
-            #expect(try FileStore.read(keys.certificatePath(.signer), limit: 65_536) != before)
-            #expect(try !FileStore.exists(keys.keyPath(.signer)))
-            let signer = try keys.signer([:]) { [key] message in
-                Bytes(Array(try key.signature(for: SHA384.hash(data: message.array)).rawRepresentation))
-            }
-            try await verify(signer, root: root)
-            // A key of the directory's own takes its place, and is not left beside a certificate of another.
-            try keys.renew(named: nil, days: 90, environment: [:], now: now)
-            try await verify(keys.signer([:]), root: root)
-            let held = try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536)
-            #expect(throws: Failure.self) {
-                try keys.renew(
-                    named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
-            }
-            #expect(try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536) == held)
-            try await verify(keys.signer([:]), root: root)
         }
-    }
-
-    @Test func externalKeyMustBeP384() throws {
-        let pem = key.publicKey.pemRepresentation
-        for (text, found) in [
-            ("", "there is no public key in PEM format"),
-            (pem + "\n" + pem, "there are 2 public keys, but only one is allowed"),
-            (key.pemRepresentation, "this is a private key, not a public key"),
-            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "the key is damaged or is not a P-384 key"),
-            (pem.replacing("A", with: "B"), "the key is damaged or is not a P-384 key"),
-        ] {
-            let error = #expect(throws: Failure.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
-            #expect(error?.problem == found && error?.place == "p.pem")
-        }
+        #expect(try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536) == held)
+        try await verify(keys.signer([:]))
     }
 }

@@ -8,14 +8,19 @@ import Testing
 @Suite struct SigningKeysTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
     private let collection: CollectionID
+    private let folder: TemporaryDirectory
+    private let keys: KeyDirectory
+    private let root: SHA256Digest
 
-    init() throws { collection = try CollectionID("main/settings") }
-
-    private func inDirectory(_ body: (KeyDirectory) throws -> Void) throws {
-        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
-        defer { try? FileStore.removeTree(path) }
-        try body(KeyDirectory("\(path)/keys"))
+    init() throws {
+        collection = try CollectionID("main/settings")
+        folder = try TemporaryDirectory()
+        keys = KeyDirectory("\(folder.path)/keys")
+        root = try keys.create(.init(), now: now)
     }
+
+    /// Another directory, which is not created.
+    private func directory(_ name: String) -> KeyDirectory { KeyDirectory("\(folder.path)/\(name)") }
 
     private func verify(_ signer: ContentSigner, root: SHA256Digest, at time: Timestamp) throws {
         let payload = Bytes(utf8: #"{"data":[],"last_modified":"1"}"#)
@@ -25,122 +30,84 @@ import Testing
     }
 
     @Test func newKeysSignWhatClientsVerify() throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            try verify(keys.signer([:]), root: root, at: now)
-            for role in CertificateRole.allCases { #expect(try !FileStore.isOpenToOthers(keys.keyPath(role))) }
-            #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.key\n")
-            #expect(throws: Failure.self) { try keys.create(.init(), now: now) }
-        }
+        try verify(keys.signer([:]), root: root, at: now)
+        for role in CertificateRole.allCases { #expect(try !FileStore.isOpenToOthers(keys.keyPath(role))) }
+        #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.key\n")
+        #expect(throws: Failure.self) { try keys.create(.init(), now: now) }
     }
 
     @Test func expiredAndForeignChainsAreRefused() throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            let signer = try keys.signer([:])
-            #expect(throws: Failure.self) {
-                try verify(signer, root: root, at: now.advanced(by: .seconds(100 * 86_400)))
-            }
-            let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-            #expect(throws: Failure.self) { try verify(signer, root: foreign, at: now) }
-        }
+        let signer = try keys.signer([:])
+        #expect(throws: Failure.self) { try verify(signer, root: root, at: now.advanced(by: .seconds(100 * 86_400))) }
+        let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
+        #expect(throws: Failure.self) { try verify(signer, root: foreign, at: now) }
     }
 
     /// Editors and secret stores change the ends of lines, add a byte order mark, and lines of their own.
     @Test(
         arguments: ["\n", "\r\n", "\r", "\\n", "  \n\t", "\t \r\n\r\n"], ["", "\u{FEFF}", "\u{FEFF}gr\u{FC}\u{DF}e\n"])
-    func pemTextsOfOtherPrograms(end: String, start: String) throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            for path in [keys.keyPath(.signer), keys.certificatePath(.signer)] {
-                let text = try #require(try FileStore.read(path, limit: 65_536)).text
-                try FileStore.replace(
-                    path, with: Bytes(utf8: start + text.replacing("\n", with: end)),
-                    isPrivate: path == keys.keyPath(.signer))
-            }
-            try verify(keys.signer([:]), root: root, at: now)
-            let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
-            let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation.replacing("\n", with: end)
-            _ = try PublicKey(pem: Bytes(utf8: start + pem), place: "public.pem")
-            #expect(throws: Failure.self) { try PublicKey(pem: key, place: "private.key") }
+    func pemTextsOfOtherProgramsAreRead(end: String, start: String) throws {
+        for path in [keys.keyPath(.signer), keys.certificatePath(.signer)] {
+            let text = try #require(try FileStore.read(path, limit: 65_536)).text
+            try FileStore.replace(
+                path, with: Bytes(utf8: start + text.replacing("\n", with: end)),
+                isPrivate: path == keys.keyPath(.signer))
         }
+        try verify(keys.signer([:]), root: root, at: now)
+        let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
+        let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation.replacing("\n", with: end)
+        _ = try PublicKey(pem: Bytes(utf8: start + pem), place: "public.pem")
+        #expect(throws: Failure.self) { try PublicKey(pem: key, place: "private.key") }
     }
 
     @Test func issuedCertificatesEndWithTheirIssuer() throws {
-        try inDirectory { keys in
-            var plan = KeyDirectory.Plan()
-            (plan.rootDays, plan.intermediateDays, plan.signerDays) = (10, 100, 1000)
-            _ = try keys.create(plan, now: now)
-            let status = try keys.status([:])
-            #expect(Set(status.entries.map { $0.certificate?.notAfter }).count == 1)
-            #expect(status.entries.map(\.key) == [.here, .here, .here])
-        }
-    }
-
-    @Test func renewingKeepsTheRoot() throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            let before = try keys.signer([:])
-            let later = now.advanced(by: .seconds(80 * 86_400))
-            try keys.renew(named: nil, days: 90, environment: [:], now: later)
-            let after = try keys.signer([:])
-            #expect(before.chain != after.chain)
-            try verify(after, root: root, at: later)
-            try keys.renew(named: nil, days: 90, includingIntermediate: 1000, environment: [:], now: later)
-            try verify(keys.signer([:]), root: root, at: later)
-        }
+        let keys = directory("short")
+        var plan = KeyDirectory.Plan()
+        (plan.rootDays, plan.intermediateDays, plan.signerDays) = (10, 100, 1000)
+        _ = try keys.create(plan, now: now)
+        let status = try keys.status([:])
+        #expect(Set(status.entries.map { $0.certificate?.notAfter }).count == 1)
+        #expect(status.entries.map(\.key) == [.here, .here, .here])
     }
 
     /// Every state that a killed renewal can leave signs, and the next change puts it in order.
     @Test func killedRenewalLeavesUsableKeys() throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            let files = [keys.keyPath(.signer), keys.certificatePath(.signer)]
-            func texts() throws -> [Bytes] { try files.map { try #require(try FileStore.read($0, limit: 65_536)) } }
-            let old = try texts()
-            try keys.renew(named: nil, days: 90, environment: [:], now: now)
-            let new = try texts()
-            let next = "\(keys.path)/signer.next.key"
-            for (key, chain) in [(old, old), (new, old), (new, new)] {
-                try FileStore.replace(files[0], with: key[0], isPrivate: true)
-                try FileStore.replace(files[1], with: chain[1])
-                try FileStore.replace(next, with: Bytes(new[0].array + new[1].array), isPrivate: true)
-                try FileStore.replace("\(files[0]).tmp.key", with: new[0], isPrivate: true)
-                #expect(try keys.signer([:]).chain == new[1])
-                #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .here])
-                try verify(keys.signer([:]), root: root, at: now)
-                _ = try keys.request(.signer, named: "s.example.org")
-                #expect(try texts() == new)
-                let left = try #require(try FileStore.list(keys.path)).filter {
-                    $0.contains("tmp") || $0.contains("next")
-                }
-                #expect(left.isEmpty)
-            }
+        let files = [keys.keyPath(.signer), keys.certificatePath(.signer)]
+        func texts() throws -> [Bytes] { try files.map { try #require(try FileStore.read($0, limit: 65_536)) } }
+        let old = try texts()
+        try keys.renew(named: nil, days: 90, environment: [:], now: now)
+        let new = try texts()
+        let next = "\(keys.path)/signer.next.key"
+        for (key, chain) in [(old, old), (new, old), (new, new)] {
+            try FileStore.replace(files[0], with: key[0], isPrivate: true)
+            try FileStore.replace(files[1], with: chain[1])
+            try FileStore.replace(next, with: Bytes(new[0].array + new[1].array), isPrivate: true)
+            try FileStore.replace("\(files[0]).tmp.key", with: new[0], isPrivate: true)
+            #expect(try keys.signer([:]).chain == new[1])
+            #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .here])
+            try verify(keys.signer([:]), root: root, at: now)
+            _ = try keys.request(.signer, named: "s.example.org")
+            #expect(try texts() == new)
+            let left = try #require(try FileStore.list(keys.path)).filter { $0.contains("tmp") || $0.contains("next") }
+            #expect(left.isEmpty)
         }
     }
 
     @Test func keyDirectoryIsLockedForChanges() throws {
-        try inDirectory { keys in
-            _ = try keys.create(.init(), now: now)
-            let before = try keys.signer([:]).chain
-            let lock = try #require(try DirectoryLock(keys.path))
-            withExtendedLifetime(lock) {
-                let refused = #expect(throws: Failure.self) {
-                    try keys.renew(named: nil, days: 90, environment: [:], now: now)
-                }
-                #expect(refused?.description.contains("another rsdump is changing this directory") == true)
-                #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
+        let before = try keys.signer([:]).chain
+        let lock = try #require(try DirectoryLock(keys.path))
+        withExtendedLifetime(lock) {
+            let refused = #expect(throws: Failure.self) {
+                try keys.renew(named: nil, days: 90, environment: [:], now: now)
             }
-            #expect(try keys.signer([:]).chain == before)
+            #expect(refused?.description.contains("another rsdump is changing this directory") == true)
+            #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
         }
+        #expect(try keys.signer([:]).chain == before)
     }
 
     /// Readers of a directory whose keys are renewed all the time never see a key and a chain that are not together.
     @Test func keyAndChainMatchDuringRenewal() async throws {
-        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
-        defer { try? FileStore.removeTree(path) }
-        let keys = KeyDirectory("\(path)/keys")
-        _ = try keys.create(.init(), now: now)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for _ in 0..<40 { try keys.renew(named: nil, days: 90, environment: [:], now: now) }
@@ -154,91 +121,66 @@ import Testing
 
     /// `.gitignore` has one line, so that no file with a key in it may end otherwise, however it came to be.
     @Test func keyFilesAreInGitignore() throws {
-        try inDirectory { keys in
-            try FileStore.makeDirectories(keys.path)
-            try FileStore.replace("\(keys.path)/.gitignore", with: Bytes(utf8: "*.old"))
-            let request = try keys.request(.signer, named: "s.example.org")
-            #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.old\n*.key\n")
-            #expect(try request.pem() == keys.request(.signer, named: "s.example.org").pem())
-            // What is left if a process is killed.
-            try FileStore.makeDirectories("\(keys.waitingPath(.signer)).tmp.key")
-            try FileStore.remove(keys.waitingPath(.signer))
-            let failure = #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
-            #expect(failure?.place.hasSuffix(".key") == true)
-        }
+        let keys = directory("new")
+        try FileStore.makeDirectories(keys.path)
+        try FileStore.replace("\(keys.path)/.gitignore", with: Bytes(utf8: "*.old"))
+        let request = try keys.request(.signer, named: "s.example.org")
+        #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.old\n*.key\n")
+        #expect(try request.pem() == keys.request(.signer, named: "s.example.org").pem())
+        // What is left if a process is killed.
+        try FileStore.makeDirectories("\(keys.waitingPath(.signer)).tmp.key")
+        try FileStore.remove(keys.waitingPath(.signer))
+        let failure = #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
+        #expect(failure?.place.hasSuffix(".key") == true)
     }
 
     @Test func killedKeyCreationIsCleanedUp() throws {
-        try inDirectory { keys in
-            let digits = String(repeating: "a", count: 15)
-            let (left, alive, other) = (
-                "\(keys.path).\(digits)1.tmp", "\(keys.path).\(digits)2.tmp", "\(keys.path).mine.tmp"
-            )
-            for path in [left, alive, other] { try FileStore.makeDirectories(path) }
-            try FileStore.replace("\(left)/root.key", with: Bytes(utf8: "secret"), isPrivate: true)
-            let lock = try #require(try DirectoryLock(alive))
-            _ = try withExtendedLifetime(lock) { try keys.create(.init(), now: now) }
-            #expect(try [left, alive, other].map { try FileStore.exists($0) } == [false, true, true])
-        }
+        let keys = directory("new")
+        let digits = String(repeating: "a", count: 15)
+        let (left, alive, other) = (
+            "\(keys.path).\(digits)1.tmp", "\(keys.path).\(digits)2.tmp", "\(keys.path).mine.tmp"
+        )
+        for path in [left, alive, other] { try FileStore.makeDirectories(path) }
+        try FileStore.replace("\(left)/root.key", with: Bytes(utf8: "secret"), isPrivate: true)
+        let lock = try #require(try DirectoryLock(alive))
+        _ = try withExtendedLifetime(lock) { try keys.create(.init(), now: now) }
+        #expect(try [left, alive, other].map { try FileStore.exists($0) } == [false, true, true])
     }
 
     @Test(arguments: [-800, -2, 1200, 9000]) func renewalWithWrongClockIsRefused(_ days: Int) throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            let wrong = now.advanced(by: .seconds(days * 86_400))
-            for intermediate in [nil, 1000] {
-                let error = #expect(throws: Failure.self) {
-                    try keys.renew(
-                        named: nil, days: 90, includingIntermediate: days == 1200 ? nil : intermediate,
-                        environment: [:],
-                        now: wrong)
-                }
-                #expect(error?.description.contains("clock") == true)
+        let wrong = now.advanced(by: .seconds(days * 86_400))
+        for intermediate in [nil, 1000] {
+            let error = #expect(throws: Failure.self) {
+                try keys.renew(
+                    named: nil, days: 90, includingIntermediate: days == 1200 ? nil : intermediate, environment: [:],
+                    now: wrong)
             }
-            try verify(keys.signer([:]), root: root, at: now)
+            #expect(error?.description.contains("clock") == true)
         }
+        try verify(keys.signer([:]), root: root, at: now)
     }
 
     /// The new signing certificate would have expired already.
     @Test func failedRenewalKeepsIntermediate() throws {
-        try inDirectory { keys in
-            _ = try keys.create(.init(), now: now)
-            let paths = [CertificateRole.intermediate, .signer].flatMap {
-                [keys.keyPath($0), keys.certificatePath($0)]
-            }
-            func files() throws -> [Bytes?] { try paths.map { try FileStore.read($0, limit: 65_536) } }
-            let before = try files()
-            #expect(throws: (any Error).self) {
-                try keys.renew(named: nil, days: -2, includingIntermediate: 1000, environment: [:], now: now)
-            }
-            #expect(try files() == before)
+        let paths = [CertificateRole.intermediate, .signer].flatMap { [keys.keyPath($0), keys.certificatePath($0)] }
+        func files() throws -> [Bytes?] { try paths.map { try FileStore.read($0, limit: 65_536) } }
+        let before = try files()
+        #expect(throws: (any Error).self) {
+            try keys.renew(named: nil, days: -2, includingIntermediate: 1000, environment: [:], now: now)
         }
-    }
-
-    @Test(arguments: ["Grüße.example.org", "", "a..b", "-\u{0D}", "a b", String(repeating: "a", count: 65), "\u{10}"])
-    func signerNameMustBeDNSName(_ name: String) throws {
-        try inDirectory { keys in
-            let refused = #expect(throws: Failure.self) { try keys.request(.signer, named: name) }
-            #expect(refused?.description.contains("DNS name") == true)
-            var plan = KeyDirectory.Plan()
-            plan.signer = SignerName(name)
-            #expect(throws: Failure.self) { try keys.create(plan, now: now) }
-            let isMade = try FileStore.exists(keys.path)
-            #expect(!isMade)
-        }
+        #expect(try files() == before)
     }
 
     @Test func certificateNamesMayBeUnicode() throws {
-        try inDirectory { keys in
-            var plan = KeyDirectory.Plan()
-            plan.name = "Grüße 世界"
-            let root = try keys.create(plan, now: now)
-            try keys.renew(named: nil, days: 9, includingIntermediate: 99, environment: [:], now: now)
-            try verify(keys.signer([:]), root: root, at: now)
-            #expect(try keys.status([:]).entries.compactMap { $0.certificate?.name }.first == "Grüße 世界 root")
-            for name in ["", "a\u{202E}b", "a\nb", String(repeating: "é", count: 65)] {
-                #expect(throws: Failure.self) { try keys.request(.intermediate, named: name) }
-            }
+        let keys = directory("named")
+        var plan = KeyDirectory.Plan()
+        plan.name = "Grüße 世界"
+        let root = try keys.create(plan, now: now)
+        try keys.renew(named: nil, days: 9, includingIntermediate: 99, environment: [:], now: now)
+        try verify(keys.signer([:]), root: root, at: now)
+        #expect(try keys.status([:]).entries.compactMap { $0.certificate?.name }.first == "Grüße 世界 root")
+        for name in ["", "a\u{202E}b", "a\nb", String(repeating: "é", count: 65)] {
+            #expect(throws: Failure.self) { try keys.request(.intermediate, named: name) }
         }
     }
 
@@ -250,175 +192,105 @@ import Testing
     }
 
     @Test func offlineKeyIssuesRequestedCertificate() throws {
-        try inDirectory { offline in
-            try inDirectory { online in
-                let root = try offline.create(.init(), now: now)
-                let request = try online.request(.intermediate, named: "online intermediate")
-                let issued = try issue(request, by: offline)
-                // A directory without a root takes the one that is named.
-                let unknown = #expect(throws: Failure.self) { try online.install(issued, place: "issued", now: now) }
-                #expect(unknown?.description.contains("--root") == true)
-                #expect(try online.install(issued, place: "issued", changingRootTo: root, now: now) == .intermediate)
-                try online.renew(named: .remoteSettings, days: 30, environment: [:], now: now)
-                try verify(online.signer([:]), root: root, at: now)
-                #expect(try online.status([:]).entries.map(\.key) == [.elsewhere, .here, .here])
+        let (offline, online) = (keys, directory("online"))
+        let request = try online.request(.intermediate, named: "online intermediate")
+        let issued = try issue(request, by: offline)
+        // A directory without a root takes the one that is named.
+        let unknown = #expect(throws: Failure.self) { try online.install(issued, place: "issued", now: now) }
+        #expect(unknown?.description.contains("--root") == true)
+        #expect(try online.install(issued, place: "issued", changingRootTo: root, now: now) == .intermediate)
+        try online.renew(named: .remoteSettings, days: 30, environment: [:], now: now)
+        try verify(online.signer([:]), root: root, at: now)
+        #expect(try online.status([:]).entries.map(\.key) == [.elsewhere, .here, .here])
 
-                let second = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
-                let chain = try issue(second, by: offline, as: .signer)
-                #expect(throws: Failure.self) { try online.request(.signer, named: "again") }
-                // A root answers no request, though the directory has it.
-                let own = try #require(try FileStore.read(online.certificatePath(.root), limit: 65_536))
-                #expect(throws: Failure.self) { try online.install(own, place: "root.pem", now: now) }
-                // It is in place already: whoever was killed right after that may run it again.
-                #expect(try online.install(issued, place: "issued", now: now) == .intermediate)
-                #expect(try online.install(chain, place: "issued", now: now) == .signer)
-                try verify(online.signer([:]), root: root, at: now)
-                #expect(try online.signer([:]).chain == chain)
-                #expect(try !FileStore.exists(online.waitingPath(.signer)))
-                // Of another request.
-                let third = try issue(
-                    online.request(.signer, named: SignerName.remoteSettings.dnsName), by: offline, as: .signer)
-                try FileStore.remove(online.waitingPath(.signer))
-                _ = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
-                let refused = #expect(throws: Failure.self) { try online.install(third, place: "issued", now: now) }
-                #expect(refused?.description.contains("is not for the key") == true)
-            }
-        }
-    }
-
-    @Test func unconfirmedCertificateNameIsNotIssued() throws {
-        try inDirectory { keys in
-            _ = try keys.create(.init(), now: now)
-            let request = try CertificateRequest(named: "evil.example.org", key: PrivateKey())
-            for name in [nil, "s.example.org"] {
-                let refused = #expect(throws: Failure.self) {
-                    try keys.issue(request, as: .signer, named: name, days: 9, environment: [:], now: now)
-                }
-                let digest = try #require(request.keyDigest)
-                #expect(refused?.description.contains("evil.example.org") == true)
-                #expect(refused?.description.contains("\(digest)") == true)
-            }
-        }
+        let second = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
+        let chain = try issue(second, by: offline, as: .signer)
+        #expect(throws: Failure.self) { try online.request(.signer, named: "again") }
+        // A root answers no request, though the directory has it.
+        let own = try #require(try FileStore.read(online.certificatePath(.root), limit: 65_536))
+        #expect(throws: Failure.self) { try online.install(own, place: "root.pem", now: now) }
+        // It is in place already: whoever was killed right after that may run it again.
+        #expect(try online.install(issued, place: "issued", now: now) == .intermediate)
+        #expect(try online.install(chain, place: "issued", now: now) == .signer)
+        try verify(online.signer([:]), root: root, at: now)
+        #expect(try online.signer([:]).chain == chain)
+        #expect(try !FileStore.exists(online.waitingPath(.signer)))
+        // Of another request.
+        let third = try issue(
+            online.request(.signer, named: SignerName.remoteSettings.dnsName), by: offline, as: .signer)
+        try FileStore.remove(online.waitingPath(.signer))
+        _ = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
+        let refused = #expect(throws: Failure.self) { try online.install(third, place: "issued", now: now) }
+        #expect(refused?.description.contains("is not for the key") == true)
     }
 
     @Test(arguments: [CertificateRole.intermediate, .signer])
     func certificateOfOtherRootNeedsRootChange(_ role: CertificateRole) throws {
-        try inDirectory { first in
-            try inDirectory { second in
-                try inDirectory { online in
-                    let (root, other) = try (first.create(.init(), now: now), second.create(.init(), now: now))
-                    let name = SignerName.remoteSettings.dnsName
-                    let begun = try issue(online.request(role, named: name), by: first, as: role)
-                    _ = try online.install(begun, place: "issued", changingRootTo: root, now: now)
-                    if role == .intermediate { try online.renew(named: nil, days: 9, environment: [:], now: now) }
-                    let before = try online.signer([:]).chain
+        let (second, online) = (directory("second"), directory("online"))
+        let other = try second.create(.init(), now: now)
+        let name = SignerName.remoteSettings.dnsName
+        let begun = try issue(online.request(role, named: name), by: keys, as: role)
+        _ = try online.install(begun, place: "issued", changingRootTo: root, now: now)
+        if role == .intermediate { try online.renew(named: nil, days: 9, environment: [:], now: now) }
+        let before = try online.signer([:]).chain
 
-                    let issued = try issue(online.request(role, named: name), by: second, as: role)
-                    let refused = #expect(throws: Failure.self) {
-                        try online.install(issued, place: "issued", now: now)
-                    }
-                    #expect(refused?.code == .untrusted)
-                    #expect(refused?.description.contains("--root") == true)
-                    #expect(throws: Failure.self) {
-                        try online.install(issued, place: "issued", changingRootTo: root, now: now)
-                    }
-                    #expect(try online.signer([:]).chain == before)
-                    #expect(try online.status([:]).root == root)
+        let issued = try issue(online.request(role, named: name), by: second, as: role)
+        let refused = #expect(throws: Failure.self) { try online.install(issued, place: "issued", now: now) }
+        #expect(refused?.code == .untrusted)
+        #expect(refused?.description.contains("--root") == true)
+        #expect(throws: Failure.self) { try online.install(issued, place: "issued", changingRootTo: root, now: now) }
+        #expect(try online.signer([:]).chain == before)
+        #expect(try online.status([:]).root == root)
 
-                    #expect(try online.install(issued, place: "issued", changingRootTo: other, now: now) == role)
-                    if role == .intermediate { try online.renew(named: nil, days: 9, environment: [:], now: now) }
-                    try verify(online.signer([:]), root: other, at: now)
-                    #expect(try online.status([:]).root == other)
-                }
-            }
-        }
+        #expect(try online.install(issued, place: "issued", changingRootTo: other, now: now) == role)
+        if role == .intermediate { try online.renew(named: nil, days: 9, environment: [:], now: now) }
+        try verify(online.signer([:]), root: other, at: now)
+        #expect(try online.status([:]).root == other)
     }
 
     @Test func certificateWithOtherNameIsNotInstalled() throws {
-        try inDirectory { offline in
-            try inDirectory { online in
-                let root = try offline.create(.init(), now: now)
-                let request = try online.request(.signer, named: "s.example.org")
-                let authority = try offline.authority(for: .signer, [:])
-                let other = try authority.issue(request, as: .signer, named: "t.example.org", days: 9, now: now)
-                #expect(throws: Failure.self) {
-                    try online.install(other, place: "issued", changingRootTo: root, now: now)
-                }
-                // Clients would not accept it yet.
-                let issued = try authority.issue(
-                    request, as: .signer, named: "s.example.org", days: 9, now: now.advanced(by: .seconds(9 * 86_400)))
-                #expect(throws: Failure.self) {
-                    try online.install(issued, place: "issued", changingRootTo: root, now: now)
-                }
-                #expect(try FileStore.list(online.path) == [".gitignore", "signer.new.key"])
-            }
-        }
+        let (offline, online) = (keys, directory("online"))
+        let request = try online.request(.signer, named: "s.example.org")
+        let authority = try offline.authority(for: .signer, [:])
+        let other = try authority.issue(request, as: .signer, named: "t.example.org", days: 9, now: now)
+        #expect(throws: Failure.self) { try online.install(other, place: "issued", changingRootTo: root, now: now) }
+        // Clients would not accept it yet.
+        let issued = try authority.issue(
+            request, as: .signer, named: "s.example.org", days: 9, now: now.advanced(by: .seconds(9 * 86_400)))
+        #expect(throws: Failure.self) { try online.install(issued, place: "issued", changingRootTo: root, now: now) }
+        #expect(try FileStore.list(online.path) == [".gitignore", "signer.new.key"])
     }
 
     /// A secret that a CI service does not have is an empty variable there.
     @Test func emptyKeyVariablesAreIgnored() throws {
-        try inDirectory { keys in
-            _ = try keys.create(.init(), now: now)
-            let variables = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
-            let empty = Dictionary(uniqueKeysWithValues: variables.map { ($0, "") })
-            for key in [CertificateRole.root, .intermediate] { try FileStore.remove(keys.keyPath(key)) }
-            let status = try keys.status(empty)
-            #expect(status.entries.map(\.key) == [.elsewhere, .elsewhere, .here])
-            #expect(status.entries.allSatisfy { $0.problem == nil && $0.certificate != nil })
-        }
+        let variables = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
+        let empty = Dictionary(uniqueKeysWithValues: variables.map { ($0, "") })
+        for key in [CertificateRole.root, .intermediate] { try FileStore.remove(keys.keyPath(key)) }
+        let status = try keys.status(empty)
+        #expect(status.entries.map(\.key) == [.elsewhere, .elsewhere, .here])
+        #expect(status.entries.allSatisfy { $0.problem == nil && $0.certificate != nil })
     }
 
     @Test func keysComeFromTheEnvironmentInPlaceOfFiles() throws {
-        try inDirectory { keys in
-            let root = try keys.create(.init(), now: now)
-            let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536)).text
-            let chain = try #require(try FileStore.read(keys.certificatePath(.signer), limit: 65_536)).text
-            try FileStore.remove(keys.keyPath(.signer))
-            #expect(throws: Failure.self) { try keys.signer([:]) }
-            let oneLine = key.split(separator: "\n").joined(separator: "\\n")
-            for text in [key, oneLine, key.split(separator: "\n").joined(separator: "\r\n")] {
-                try verify(keys.signer(["RSDUMP_SIGNER_KEY": text]), root: root, at: now)
-                let nowhere = KeyDirectory("/nowhere")
-                let environment = ["RSDUMP_SIGNER_KEY": text, "RSDUMP_SIGNER_CHAIN": chain]
-                try verify(nowhere.signer(environment), root: root, at: now)
-            }
-        }
-    }
-
-    @Test(arguments: [
-        "", "-----BEGIN PRIVATE KEY-----", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
-        // A key of P-256, as openssl writes it.
-        """
-        -----BEGIN EC PRIVATE KEY-----
-        MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY/PuoAoGCCqGSM49
-        AwEHoUQDQgAEPR3tU2Fta9ktY+6P9G0cWO+0kETA6SFs38GecTyudlHz6xvCdz8q
-        EKTcWGekdmdDPsHloRNtsiCa697B2O9IFA==
-        -----END EC PRIVATE KEY-----
-        """,
-    ])
-    func invalidPrivateKeyIsRefused(_ text: String) {
-        #expect(throws: Failure.self) { try PrivateKey(pem: Bytes(utf8: text), place: "key") }
-    }
-
-    @Test func keyThatOthersCanReadIsRefused() throws {
-        try inDirectory { keys in
-            _ = try keys.create(.init(), now: now)
-            let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
-            try FileStore.replace(keys.keyPath(.signer), with: key)
-            #expect(throws: Failure.self) { try keys.signer([:]) }
+        let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536)).text
+        let chain = try #require(try FileStore.read(keys.certificatePath(.signer), limit: 65_536)).text
+        try FileStore.remove(keys.keyPath(.signer))
+        #expect(throws: Failure.self) { try keys.signer([:]) }
+        let oneLine = key.split(separator: "\n").joined(separator: "\\n")
+        for text in [key, oneLine, key.split(separator: "\n").joined(separator: "\r\n")] {
+            try verify(keys.signer(["RSDUMP_SIGNER_KEY": text]), root: root, at: now)
+            let nowhere = KeyDirectory("/nowhere")
+            let environment = ["RSDUMP_SIGNER_KEY": text, "RSDUMP_SIGNER_CHAIN": chain]
+            try verify(nowhere.signer(environment), root: root, at: now)
         }
     }
 
     @Test func keyOfAnotherChainIsRefused() throws {
-        try inDirectory { keys in
-            try inDirectory { other in
-                _ = try (keys.create(.init(), now: now), other.create(.init(), now: now))
-                let key = try #require(try FileStore.read(other.keyPath(.signer), limit: 65_536))
-                try FileStore.replace(keys.keyPath(.signer), with: key, isPrivate: true)
-                #expect(throws: Failure.self) { try keys.signer([:]) }
-                #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .other])
-            }
-        }
+        let other = directory("other")
+        _ = try other.create(.init(), now: now)
+        let key = try #require(try FileStore.read(other.keyPath(.signer), limit: 65_536))
+        try FileStore.replace(keys.keyPath(.signer), with: key, isPrivate: true)
+        #expect(throws: Failure.self) { try keys.signer([:]) }
+        #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .other])
     }
 }

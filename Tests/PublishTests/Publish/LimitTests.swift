@@ -36,21 +36,14 @@ import Testing
         for size in limit.sizes {
             try place.write(limit.source(size), to: "main/c/collection.yaml")
             let checked = await failure {
-                for source in try SourceDirectory(place.sources.path).read() {
+                for source in try place.sources.read() {
                     try Publisher.check(source, DumpsConfiguration(), at: now)
                 }
             }
             let published = await failure {
                 try FileStore.removeTree(place.dumps.path)
-                let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
-                let publish = Publisher(
-                    into: try await .begin(in: place.dumps), signer: try place.keys.signer([:]), policy: policy,
-                    options: .init(time: now))
-                let sources = try SourceDirectory(place.sources.path).read()
-                for outcome in try await publish.run(sources) { _ = try outcome.result.get() }
-                let entry = try #require(try place.dumps.lockFile().collections[place.id])
-                try BundleVerifier(policy)
-                    .verify(place.dumps.bundlePath(place.id), of: place.id, against: entry)
+                try await place.publish(at: now)
+                try place.verify()
             }
             #expect((checked == nil) == (published == nil), "\(size): \(checked ?? "taken"); \(published ?? "taken")")
             if let checked { #expect(checked.contains("main/c"), "no file is named: \(checked)") }

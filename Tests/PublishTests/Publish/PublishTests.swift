@@ -36,9 +36,7 @@ import Testing
     }
 
     @Test func metadataAloneKeepsTheTimestamp() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
         let state = try await place.publish(at: now.advanced(by: day))
         #expect(state.status == .metadata && state.unsigned.timestamp == now)
@@ -48,9 +46,7 @@ import Testing
     }
 
     @Test func publishWithClockBehindMovesForward() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         try place.write("records: {a: {v: 2}}")
         #expect(
             try await place.publish(at: now.advanced(by: .seconds(-3600))).unsigned.timestamp
@@ -74,15 +70,13 @@ import Testing
             try await place.publish(at: now)
         }
         try place.keys.renew(named: nil, days: 90, environment: [:], now: now)
-        let resigned = try #require(try await place.publisher(.init(time: now)).resign([]).first)
+        let resigned = try await place.resign(.init(time: now))
         #expect(#expect(throws: Failure.self) { try resigned.result.get() }?.code == .untrusted)
         #expect(try place.files() == before)
     }
 
     @Test func publishTimeMustBeLater() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         let before = try place.files()
         try place.write("records: {a: {v: 2}}")
         await #expect(throws: Failure.notLater(place.id, present: now, time: now)) {
@@ -117,28 +111,15 @@ import Testing
         try place.verify()
     }
 
-    @Test func publishWithUntrustedKeysIsRefused() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-        await #expect(throws: Failure.self) {
-            try await place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
-        }
-        await #expect(throws: Failure.self) { try await place.publish(at: now.advanced(by: .seconds(91 * 86_400))) }
-        #expect(try !FileStore.exists(place.dumps.path))
-    }
-
     @Test func resigningChangesSignaturesOnly() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         let before = try BundleReader(path: place.dumps.bundlePath(place.id))
         let later = now.advanced(by: .seconds(80 * 86_400))
-        var outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        var outcome = try await place.resign(.init(time: later))
         // By the same chain, there is nothing to win.
         #expect(try outcome.result.get().status == .unchanged)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
-        outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        outcome = try await place.resign(.init(time: later))
         #expect(try outcome.result.get().status == .resigned)
         #expect(try #require(outcome.chainEnd) > later.advanced(by: .seconds(80 * 86_400)))
         let after = try BundleReader(path: place.dumps.bundlePath(place.id))
@@ -153,27 +134,13 @@ import Testing
     }
 
     @Test func endingSignatureIsNoted() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
-        let outcomes = try await place.publisher(.init(time: now.advanced(by: .seconds(80 * 86_400)))).run(
-            place.sources.read())
-        #expect(outcomes[0].notes.contains { $0.contains("--resign") })
-    }
-
-    @Test func secondPublisherIsRefused() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try FileStore.makeDirectories(place.dumps.path)
-        let lock = try #require(try DirectoryLock(place.dumps.path))
-        await #expect(throws: Failure.busy(place.dumps.path)) { try await place.publish(at: now) }
-        withExtendedLifetime(lock) {}
+        let place = try await PublishingPlace.published(at: now)
+        let outcome = try await place.run(.init(time: now.advanced(by: .seconds(80 * 86_400))))
+        #expect(outcome.notes.contains { $0.contains("--resign") })
     }
 
     @Test func publishRefusesDamagedBundle() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         let path = place.dumps.bundlePath(place.id)
         var bytes = try #require(try FileStore.read(path, limit: 1 << 24)).array
         bytes[bytes.count / 2] ^= 1
@@ -183,17 +150,8 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
-    @Test func publishNamesUnrepresentableNumber() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
-        let refused = await #expect(throws: Failure.self) { try await place.publish(at: now) }
-        #expect(refused?.problems.map(\.line) == [3])
-    }
-
     @Test func pinnedCollectionStays() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         let text = try #require(try place.dumps.configurationText())
         try place.dumps.writeConfiguration(text + "    pin: \(now)\n")
         try place.write("records: {a: {v: 2}}")

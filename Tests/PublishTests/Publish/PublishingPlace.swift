@@ -36,16 +36,36 @@ final class PublishingPlace {
     ) async throws -> Publisher {
         Publisher(
             into: try await .begin(in: dumps), signer: try signer ?? keys.signer([:]),
-            policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
-            options: options)
+            policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])), options: options)
+    }
+
+    /// The outcome of a run for the first collection.
+    func run(
+        _ options: Publisher.Options, roots: [SHA256Digest]? = nil, signer: (any PayloadSigner)? = nil
+    ) async throws -> Publisher.Outcome {
+        try #require(try await publisher(options, roots: roots, signer: signer).run(sources.read()).first)
+    }
+
+    /// The outcome of signing the first collection again.
+    func resign(
+        _ options: Publisher.Options, roots: [SHA256Digest]? = nil, signer: (any PayloadSigner)? = nil
+    ) async throws -> Publisher.Outcome {
+        try #require(try await publisher(options, roots: roots, signer: signer).resign([]).first)
     }
 
     @discardableResult
     func publish(at time: Timestamp, isExact: Bool = false) async throws -> NextState {
         var options = Publisher.Options(time: time)
         options.isExact = isExact
-        let outcomes = try await publisher(options).run(sources.read())
-        return try #require(outcomes.first).result.get()
+        return try await run(options).result.get()
+    }
+
+    /// A place whose collection has one record, and is published.
+    static func published(at time: Timestamp) async throws -> PublishingPlace {
+        let place = try PublishingPlace(at: time)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: time)
+        return place
     }
 
     func records() throws -> RecordTable { try BundleReader(path: dumps.bundlePath(id)).payload().records }
@@ -70,7 +90,4 @@ extension DumpsDirectory {
     func writeConfiguration(_ text: String) throws {
         try FileStore.replace(configurationPath, with: Bytes(utf8: text))
     }
-
-    /// Replaces the lock file, as git would.
-    func writeLock(_ lock: LockFile) throws { try FileStore.replace(lockPath, with: Bytes(lock.text)) }
 }

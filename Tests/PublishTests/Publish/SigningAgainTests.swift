@@ -7,7 +7,6 @@ import Testing
 /// What is signed, what is signed again, and what is not.
 @Suite struct SigningAgainTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
-    private let day = Duration.seconds(86_400)
 
     private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
 
@@ -26,47 +25,25 @@ import Testing
         try transaction.commit(configuration)
     }
 
-    @Test func resignRefusesUnsignedState() async throws {
-        let place = try PublishingPlace(at: now)
-        try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
-        let before = try place.files()
-        let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect(throws: Failure.notVouched(place.id, "it is imported")) { try outcome.result.get() }
-        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
-        let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
-        func unvouched(_ sources: Set<CollectionID>) throws -> Int {
-            try Publisher.unvouched(in: place.dumps, besides: sources, by: policy).count
-        }
-        #expect(try unvouched([]) == 1 && unvouched([place.id]) == 0)
-        // A source beside it is published as it is: neither records nor their ages come from the bundle.
-        try place.write("records: {a: {v: 1}, evil: {}}")
-        let state = try await place.publish(at: days(1))
-        #expect(state.status == .updated && state.timestamp == days(1))
-        #expect(try place.records().map(\.lastModified) == [days(1), days(1)])
-        try place.verify()
-        #expect(try unvouched([]) == 0)
-    }
-
-    /// A timestamp that nobody vouches for is no floor.
+    /// A timestamp that nobody vouches for is no floor, and records and their ages do not come from there. That such a
+    /// bundle is never signed is in commands/publish.txt.
     @Test func publishIgnoresUnsignedTimestamp() async throws {
         let place = try PublishingPlace(at: now)
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
-        try place.write("records: {a: {v: 1}}")
+        try place.write("records: {a: {v: 1}, evil: {}}")
         #expect(try await place.publish(at: now).timestamp == now)
-        #expect(try place.records().map(\.lastModified) == [now])
+        #expect(try place.records().map(\.lastModified) == [now, now])
         try place.verify()
     }
 
     /// The times in a lock are those of whoever proposes it: what counts is whether the signature is valid now.
     @Test func resignRefusesExpiredSignature() async throws {
-        let place = try PublishingPlace(at: now)
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
+        let place = try await PublishingPlace.published(at: now)
         let later = days(91)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
-        let outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        let outcome = try await place.resign(.init(time: later))
         #expect(#expect(throws: Failure.self) { try outcome.result.get() }?.code == .untrusted)
-        let published = try #require(try await place.publisher(.init(time: later)).run(place.sources.read()).first)
+        let published = try await place.run(.init(time: later))
         let state = try published.result.get()
         #expect(state.status == .resigned && state.timestamp == now)
         #expect(try #require(published.chainEnd) > later)
@@ -74,16 +51,12 @@ import Testing
     }
 
     @Test func resignRefusesBundleOfOtherRoot() async throws {
-        let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
-        try place.write("records: {a: {v: 1}}")
-        try await place.publish(at: now)
-        func publisher() async throws -> Publisher {
-            try await place.publisher(.init(time: days(1)), roots: [other.trusted], signer: try other.keys.signer([:]))
-        }
-        let outcome = try #require(try await publisher().resign([]).first)
+        let (place, other) = (try await PublishingPlace.published(at: now), try PublishingPlace(at: now))
+        let signer = try other.keys.signer([:])
+        let outcome = try await place.resign(.init(time: days(1)), roots: [other.trusted], signer: signer)
         #expect(#expect(throws: Failure.self) { try outcome.result.get() }?.code == .untrusted)
         // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
-        let state = try #require(try await publisher().run(place.sources.read()).first).result.get()
+        let state = try await place.run(.init(time: days(1)), roots: [other.trusted], signer: signer).result.get()
         #expect(state.status == .updated && state.timestamp == days(1))
         try place.verify(roots: [other.trusted])
     }
@@ -96,10 +69,10 @@ import Testing
         try place.write("content", to: "main/c/files/x.txt")
         var options = Publisher.Options(time: now)
         options.overlap = try other.keys.signer([:])
-        _ = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
+        _ = try await place.run(options).result.get()
         let before = try place.files()
         options.time = days(1)
-        let same = try #require(try await place.publisher(options).run(place.sources.read()).first)
+        let same = try await place.run(options)
         #expect(try same.result.get().status == .unchanged && same.notes.isEmpty)
         #expect(try place.files() == before)
 
@@ -122,16 +95,16 @@ import Testing
             let text = try #require(try place.dumps.configurationText())
             try place.dumps.writeConfiguration(text + "    attachments: none\n")
         }
-        let outcome = try #require(try await place.publisher(options).run(place.sources.read()).first)
+        let outcome = try await place.run(options)
         _ = try outcome.result.get()
         let isWritten = try place.files()["main/c.zip"] != before["main/c.zip"]
         #expect(isWritten || !outcome.notes.isEmpty, "\(change)")
         #expect(isWritten == ![Change.exactTime, .renewedKeys, .renewedOverlap].contains(change))
         try place.verify()
         // Whatever was left is signed again by those who ask for it.
-        let again = try #require(try await place.publisher(options).resign([]).first).result.get()
+        let again = try await place.resign(options).result.get()
         #expect((again.status == .resigned) == [Change.renewedKeys, .renewedOverlap].contains(change))
-        #expect(try #require(try await place.publisher(options).resign([]).first).result.get().status == .unchanged)
+        #expect(try await place.resign(options).result.get().status == .unchanged)
     }
 
     enum Change: CaseIterable {
@@ -142,18 +115,16 @@ import Testing
     /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle
     /// offline.
     @Test func publishOverlapChangesRoots() async throws {
-        let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
-        try place.write("records: {a: {v: 1}}")
+        let (place, other) = (try await PublishingPlace.published(at: now), try PublishingPlace(at: now))
         func check(_ step: String, _ readers: [[SHA256Digest]]) throws {
             for roots in readers {
                 #expect(throws: Never.self, "\(step)") { try place.verify(roots: roots) }
             }
         }
-        try await place.publish(at: now)
         try check("A", [[place.trusted], [place.trusted, other.trusted]])
         var options = Publisher.Options(time: days(1))
         options.overlap = try other.keys.signer([:])
-        let both = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
+        let both = try await place.run(options).result.get()
         #expect(both.status == .resigned && both.timestamp == now)
         try check("A and B", [[place.trusted], [place.trusted, other.trusted], [other.trusted]])
         let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
@@ -161,15 +132,15 @@ import Testing
         // B is replaced by C, which nobody but a comparison of the chains would notice.
         let third = try PublishingPlace(at: now)
         options.overlap = try third.keys.signer([:])
-        #expect(try #require(try await place.publisher(options).resign([]).first).result.get().status == .resigned)
+        #expect(try await place.resign(options).result.get().status == .resigned)
         try check("A and C", [[place.trusted], [third.trusted]])
         #expect(throws: (any Error).self) { try place.verify(roots: [other.trusted]) }
         options.overlap = try other.keys.signer([:])
-        _ = try #require(try await place.publisher(options).resign([]).first).result.get()
+        _ = try await place.resign(options).result.get()
         // Only the new root from now on, though the lock still speaks of the old one.
-        let publisher = try await place.publisher(
+        let last = try await place.resign(
             .init(time: days(2)), roots: [other.trusted], signer: try other.keys.signer([:]))
-        #expect(try #require(try await publisher.resign([]).first).result.get().status == .resigned)
+        #expect(try last.result.get().status == .resigned)
         try check("B", [[other.trusted], [place.trusted, other.trusted]])
         #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }
     }

@@ -12,8 +12,6 @@ import Testing
     /// More than a pipe holds.
     private let message = Bytes([UInt8](repeating: 0x61, count: 1 << 20))
 
-    private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
-
     @Test func signingProgramGetsMessageOnStdin() async throws {
         let made = try await SigningProgram("sha384sum | cut -c 1-96").sign(message)
         let hex = SHA384.hash(data: message.array).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
@@ -56,8 +54,6 @@ import Testing
 @Suite struct ExternalKeyTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
 
-    private func days(_ count: Double) -> Timestamp { now.advanced(by: .milliseconds(Int64(86_400_000 * count))) }
-
     /// A key that counts what it signs.
     private actor Token {
         let key = P384.Signing.PrivateKey()
@@ -77,10 +73,9 @@ import Testing
         }
     }
 
-    private func place(signedBy token: Token, days: Int = 90) throws -> PublishingPlace {
+    private func place(signedBy token: Token) throws -> PublishingPlace {
         var plan = KeyDirectory.Plan()
         plan.signerKey = try PublicKey(pem: Bytes(utf8: token.key.publicKey.pemRepresentation), place: "public.pem")
-        plan.signerDays = days
         let place = try PublishingPlace(at: now, keys: plan)
         try FileStore.makeDirectories(place.dumps.path)
         try place.dumps.writeConfiguration(

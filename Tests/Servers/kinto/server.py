@@ -3,7 +3,6 @@
     server.py run   --data DIR [--port N] [--review]    in the foreground; prints its URL once it answers
     server.py start --data DIR [--port N] [--review]    in the background; prints its URL, the process id is in DIR/pid
     server.py stop  --data DIR
-    server.py url   --data DIR
 
 Everything that it writes is in DIR: pki/root.sha256 (the root to trust), attachments/, requests.jsonl, log, pid, url.
 Without --port a free one is taken. With --review, collections are published by kinto-signer after a review.
@@ -66,7 +65,7 @@ def stop(data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["run", "start", "stop", "url"])
+    parser.add_argument("command", choices=["run", "start", "stop"])
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--review", action="store_true")
@@ -77,10 +76,8 @@ def main():
         run(arguments.data, arguments.port, arguments.review)
     elif arguments.command == "start":
         start(arguments.data, arguments.port, arguments.review)
-    elif arguments.command == "stop":
-        stop(arguments.data)
     else:
-        print((arguments.data / "url").read_text().strip())
+        stop(arguments.data)
 
 
 main()

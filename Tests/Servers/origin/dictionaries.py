@@ -5,13 +5,13 @@ compressed with each of the up to five before it as a raw dictionary. `Edge` ser
 names a dictionary to the file of that pair.
 """
 import hashlib
-import http.server
 import itertools
 import json
-import threading
 import urllib.parse
 
 import zstandard
+
+from endpoint import Loopback
 
 MAGIC = bytes.fromhex("5e2a4d1820000000")
 VERSIONS = 5
@@ -44,32 +44,16 @@ def build(attachments, bucket, collection):
     (target / "manifest.json").write_text(json.dumps(manifest))
 
 
-class Edge:
-    """Runs for as long as a `with` block does. `mangle` may change (status, headers, body) of a delta's answer."""
+class Edge(Loopback):
+    """`mangle` may change (status, headers, body) of a delta's answer."""
 
     def __init__(self, files):
         self.files, self.log, self.mangle = files, [], None
 
     def __enter__(self):
-        edge = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                edge.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__enter__()
+        self.url += "/v1"
         return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
 
     def answer(self, handler):
         url = urllib.parse.urlsplit(handler.path)

@@ -64,9 +64,9 @@ def free_port():
 class Nginx:
     """Runs for as long as a `with` block does."""
 
-    def __init__(self, folder, port=None):
+    def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
-        self.port = port or free_port()
+        self.port = free_port()
         self.host = "127.0.0.1"
         self.files = self.folder / "files"
         self.url = f"http://{self.host}:{self.port}/v1"

@@ -55,25 +55,18 @@ struct PageFixture {
             if let file = files[record] {
                 let hash = SHA256Digest(hashing: Bytes(file.bytes))
                 sources[hash] = .bytes(Bytes(file.bytes))
-                members.append(
-                    .init(
-                        key: "attachment",
-                        value: .object([
-                            .init(key: "filename", value: .string(file.name)),
-                            .init(key: "hash", value: .string(hash.hex)),
-                            .init(key: "location", value: .string("main/\(hash.hex)")),
-                            .init(key: "mimetype", value: .string(file.type)),
-                            .init(key: "size", value: .number(JSONNumber(file.bytes.count))),
-                        ])))
+                let attachment: JSONValue = [
+                    "filename": .string(file.name), "hash": .string(hash.hex), "location": .string("main/\(hash.hex)"),
+                    "mimetype": .string(file.type), "size": .number(JSONNumber(file.bytes.count)),
+                ]
+                members.append(.init(key: "attachment", value: attachment))
             }
             changes.append(.object(members))
         }
-        let body = JSONText.compact(
-            .object([
-                .init(key: "metadata", value: .object([.init(key: "id", value: .string(id.name))])),
-                .init(key: "timestamp", value: .number(JSONNumber(timestamp))),
-                .init(key: "changes", value: .array(changes)),
-            ]))
+        let body = JSONText.compact([
+            "metadata": ["id": .string(id.name)], "timestamp": .number(JSONNumber(timestamp)),
+            "changes": .array(changes),
+        ])
         let changeset = try Changeset(parsing: Bytes(body))
         let snapshot = Snapshot(
             vouchingFor: try changeset.snapshot(of: id, onto: nil), chain: nil, provenance: .unsigned)

@@ -119,8 +119,7 @@ struct PageTests {
         #expect(changes.hasSuffix("</html>\n"))
         let unwanted = await OriginPage().answer(
             path: "/collections/main/samples/changes", query: "",
-            of: PageCatalog(collections: [try fixture.collection()]),
-            now: PageFixture.now, isWanted: { false })
+            of: PageCatalog(collections: [try fixture.collection()]), now: PageFixture.now, isWanted: { false })
         #expect(unwanted.text.contains("1 more record is not shown."))
         fixture.records = ["large": ["a": .string(String(repeating: "&\u{1}", count: 1_000_000)), "b": .bool(true)]]
         let large = try await fixture.answer("/collections/main/samples/records/large").text

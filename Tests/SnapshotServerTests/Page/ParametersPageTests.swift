@@ -22,10 +22,7 @@ import Testing
             "text--no": record("text", .string("norsk"), "env.country == 'NO'", priority: 2),
             "text--new": record("text", .string("shiny"), "env.version|versionCompare('2.0') >= 0", priority: 1),
             "roll--1": record("roll", .string("rolled"), "[env.id, 'dice']|bucketSample(0, 30, 100)").merging([
-                "ramp": .array([
-                    .array([.count(1_767_571_200_000), .count(50_000)]),
-                    .array([.count(1_770_076_800_000), .count(1_000_000)]),
-                ])
+                "ramp": [[1_767_571_200_000, 50_000], [1_770_076_800_000, 1_000_000]]
             ]) { $1 },
             "roll": record("roll", .string("not rolled")),
             "gold": record("gold", nil, "env.plan == 'gold' && env.level > 4"),

@@ -4,30 +4,30 @@ import SnapshotBundle
 
 /// The refresh of one collection. See ``refresh(_:)`` for the steps.
 ///
-/// The tests are in `CollectionRefreshTests`.
+/// The tests are in `CollectionRefreshTests`, and that of a kill is in `DumpsTransactionTests`.
 ///
 /// | case | result | test |
 /// | --- | --- | --- |
-/// | there is no bundle | everything is fetched, and the bundle is created | `new` |
-/// | the server has nothing newer | it is planned as unchanged: nothing is fetched or written | `unchanged` |
-/// | the server has a newer state | the changes are fetched; attachments in the bundle are reused | `changedByDelta` |
-/// | a delta does not verify | all records are fetched instead; a note reports it | `deltaThatDoesNotVerify` |
-/// | nothing verifies | it fails; the current bundle is kept | `nothingVerifies` |
-/// | an attachment is missing, or has a wrong hash | it fails; the current bundle is kept | `attachmentThatIsWrong` |
-/// | downloads were interrupted | complete and partial downloads are reused | `interruptedDownloads` |
-/// | an attachment, or the bundle, is over its budget | it fails; the current bundle is kept | `overBudget` |
-/// | the new state violates a guard | it fails; the current bundle is kept | `guarded` |
-/// | it violates a guard, and is accepted | it is used; the lock file records the violation | `accepted` |
-/// | it is pinned | only the pinned state is used | `pinned` |
-/// | the server no longer has it | it fails; the current bundle is kept | `gone` |
-/// | rsdump was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
-/// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
-/// | only its metadata changed (`--full`) | it is packed again; a note reports it | `metadataAtTheSameTime` |
-/// | the list and the response are older than the bundle | nothing changes; a note reports it | `staleList` |
-/// | the list has a newer state than the response | it fails; the current bundle is kept | `undelivered` |
-/// | other records have the same timestamp | it fails; the current bundle is kept | `otherRecordsAtTheSameTime` |
-/// | the current bundle is newer, but does not verify | the server's state is used | `unverifiedIsNoMinimum` |
-/// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
+/// | there is no bundle | everything is fetched, and the bundle is created | `firstRefreshCreatesBundle` |
+/// | the server has nothing newer | planned as unchanged: nothing is fetched or written | `unchangedWritesNothing` |
+/// | the server has a newer state | changes are fetched; attachments in the bundle are reused | `changesComeAsDelta` |
+/// | a delta does not verify | all records are fetched instead; a note reports it | `invalidDeltaFetchesAllRecords` |
+/// | nothing verifies | it fails; the current bundle is kept | `unverifiableServerStateIsRefused` |
+/// | an attachment is missing or has a wrong hash | it fails; the current bundle is kept | `wrongAttachmentIsRefused` |
+/// | downloads were interrupted | complete and partial downloads are reused | `interruptedDownloadsAreReused` |
+/// | an attachment, or the bundle, is over its budget | it fails; the current bundle is kept | `overBudgetIsRefused` |
+/// | the new state violates a guard | it fails; the current bundle is kept | `guardViolationIsRefused` |
+/// | it violates a guard, and is accepted | it is used; the lock file records it | `acceptedViolationIsRecorded` |
+/// | it is pinned | only the pinned state is used | `pinnedCollectionIsNotUpdated` |
+/// | the server no longer has it | it fails; the current bundle is kept | `collectionGoneFromServerKeepsBundle` |
+/// | rsdump was killed during the commit | the next run finishes it | `killedCommitIsCompleted` |
+/// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundleIsRepaired` |
+/// | only its metadata changed (`--full`) | it is packed again; a note reports it | `changedMetadataNeedsFullRefresh` |
+/// | list and response are older than the bundle | nothing changes; a note reports it | `olderServerChangesNothing` |
+/// | the list has a newer state than the response | it fails; the current bundle is kept | `undeliveredStateFails` |
+/// | other records have the same timestamp | it fails; the current bundle is kept | `equivocationIsRefused` |
+/// | the current bundle is newer, but does not verify | the server's state is used | `unverifiedTimestampIsNoFloor` |
+/// | only the rule for attachments changed | the bundle is verified and packed again | `changedRuleRepacksBundle` |
 struct CollectionRefresher: Sendable {
     let transaction: DumpsTransaction
     let fetcher: CollectionFetcher

@@ -14,17 +14,11 @@ struct RenderingTests {
     }
 
     @Test func diffTextEscapesControlCharacters() throws {
-        let text = DiffText(try edited(Self.hostile)).text
-        #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) })
-        #expect(text.contains(#"\u{202e}"#))
-        #expect(text.contains("- value: 1\n"))
-    }
-
-    @Test func fieldNamesAreEscapedToo() throws {
-        let report = try States.report([#"{"id":"r"}"#], [#"{"\#(Self.hostile)":1,"id":"r"}"#])
-        let text = DiffText(report).text
-        #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) })
-        #expect(text.split(separator: "\n").count == 4)
+        let value = DiffText(try edited(Self.hostile)).text
+        let name = DiffText(try States.report([#"{"id":"r"}"#], [#"{"\#(Self.hostile)":1,"id":"r"}"#])).text
+        for text in [value, name] { #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) }) }
+        #expect(value.contains(#"\u{202e}"#) && value.contains("- value: 1\n"))
+        #expect(name.split(separator: "\n").count == 4)
     }
 
     @Test func diffTextColours() throws {
@@ -35,7 +29,7 @@ struct RenderingTests {
         #expect(painted.contains(#"<created>      + value: "x"</created>"#))
     }
 
-    @Test func longValuesBeginNearTheirDifference() throws {
+    @Test func diffShowsLongValuesNearTheirDifference() throws {
         let same = String(repeating: "s", count: 3_000)
         let report = try States.report([#"{"id":"r","value":"\#(same)OLD"}"#], [#"{"id":"r","value":"\#(same)NEW"}"#])
         for text in [DiffText(report).text, DiffMarkdown(report).text] {
@@ -60,8 +54,7 @@ struct RenderingTests {
         var pieces: [UInt8] = []
         DiffJSON.write(report) { pieces += $0 }
         #expect(pieces.count < 2_000_000)
-        let record = try JSONValue(parsing: Bytes(pieces))["collections"]?.array?.first?["records"]?
-            .array?.first
+        let record = try JSONValue(parsing: Bytes(pieces))["collections"]?.array?.first?["records"]?.array?.first
         #expect(record?["fields"]?.array?.count == 1000 && record?["omitted"] == .count(1000))
         let field = try #require(record?["fields"]?.array?.first)
         #expect(field["cut"] == .bool(true) && field["path"]?.array?.last == .string("m1000"))
@@ -124,14 +117,6 @@ struct RenderingTests {
                 """)
     }
 
-    @Test func unchangedIsReported() throws {
-        let records = [#"{"id":"a"}"#]
-        let same = try #require(SnapshotDiff(from: try States.snapshot(records), to: try States.snapshot(records)))
-        let report = DiffReport(old: "a", new: "b", collections: [same])
-        #expect(DiffText(report).text == "1 collection, no difference")
-        #expect(DiffMarkdown(report).text == "### Changes from `a` to `b`\n\n1 collection, no difference.\n")
-    }
-
     @Test func markdownNamesNewAndRemovedCollectionsWithTheReason() throws {
         let diffs = [
             SnapshotDiff(from: nil, to: try States.snapshot([], collection: "main/new")),
@@ -147,7 +132,7 @@ struct RenderingTests {
     }
 
     @Test(arguments: ["`", "``` a ``", " a ", "|", "a|`|\u{301}", "\n", "", "``"])
-    func aCodeSpanHoldsAnything(text: String) {
+    func markdownCodeSpanHoldsAnyText(text: String) {
         for span in [MarkdownText.code(text), MarkdownText.cell(text)] {
             let fence = span.prefix { $0 == "`" }
             let inside = span.unicodeScalars.dropFirst(fence.count).dropLast(fence.count)
@@ -182,7 +167,7 @@ struct RenderingTests {
         ("a <b> *c* _d_ `e` [f](g) &lt; \n- h", "a `<b>` `*c*` `_d_` `` `e` `` `[f](g`) `&lt`; `\\u{a}-` h"),
         ("(e\u{301}) 12345 (4567).", "(`e\u{301}`) `12345` (4567)."),
     ])
-    func onlyThePlainWordsOfASentenceAreText(sentence: String, markdown: String) {
+    func markdownProseQuotesAllButPlainWords(sentence: String, markdown: String) {
         #expect(MarkdownText.prose(sentence) == markdown)
     }
 }

@@ -9,8 +9,7 @@ enum States {
     ) throws -> ComparedSnapshot {
         let payload = "{\"data\":[\(records.joined(separator: ","))],\"last_modified\":\"\(timestamp)\"}"
         let unverified = UnverifiedSnapshot(
-            collection: try CollectionID(collection),
-            payload: try Payload(parsing: Bytes(utf8: payload)),
+            collection: try CollectionID(collection), payload: try Payload(parsing: Bytes(utf8: payload)),
             metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
         let provenance: Provenance =
             if let signer {

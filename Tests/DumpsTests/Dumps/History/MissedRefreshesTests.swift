@@ -4,20 +4,16 @@ import Testing
 
 @Suite struct MissedRefreshesTests {
     @Test func missedRefreshesAreLaterCommits() async throws {
-        try await WorkTree.with { tree in
-            for number in 1...3 {
-                try tree.write(SmallBundle(timestamp: UInt64(number)))
-                try tree.commit("state \(number)", second: number * 60)
-            }
-            let missed = await MissedRefreshes(DumpsDirectory(tree.dumps))
-            let (before, server) = (WorkTree.time(second: 30), WorkTree.time(second: 90))
-            #expect(missed.since(server, bundle: before)?.count == 2)
-            #expect(missed.since(server, bundle: before)?.first == WorkTree.time(second: 120))
-            // A collection that was just added, and a server that went back.
-            #expect(missed.since(server, bundle: nil) == nil)
-            #expect(missed.since(before, bundle: server) == nil)
-            #expect(missed.since(server, bundle: server) == nil)
-            #expect(missed.sentence(server, bundle: nil) == nil)
-        }
+        let tree = try WorkTree()
+        _ = try await tree.repository(of: 1, 2, 3)
+        let missed = await MissedRefreshes(DumpsDirectory(tree.dumps))
+        let (before, server) = (WorkTree.time(second: 30), WorkTree.time(second: 90))
+        #expect(missed.since(server, bundle: before)?.count == 2)
+        #expect(missed.since(server, bundle: before)?.first == WorkTree.time(second: 120))
+        // A collection that was just added, and a server that went back.
+        #expect(missed.since(server, bundle: nil) == nil)
+        #expect(missed.since(before, bundle: server) == nil)
+        #expect(missed.since(server, bundle: server) == nil)
+        #expect(missed.sentence(server, bundle: nil) == nil)
     }
 }

@@ -1,28 +1,23 @@
+import Dumps
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
 /// A git repository in a temporary directory, with a dumps directory in its work tree, made with the real git.
-struct WorkTree {
-    struct GitFailure: Error {
-        let output: String
-    }
+final class WorkTree: Sendable {
+    struct GitFailure: Error { let output: String }
 
-    let root: String
     let dumps: String
+    var root: String { folder.path }
+    private let folder: TemporaryDirectory
     private static let start = 1_700_000_000
 
     /// - Parameter dumps: the dumps directory's path below the repository's root.
-    static func with<Value>(
-        dumps: String = "data/dumps", _ body: (WorkTree) async throws -> Value
-    ) async throws -> Value {
-        let folder = try TemporaryDirectory()
-        let tree = WorkTree(root: folder.path, dumps: "\(folder.path)/\(dumps)")
-        try FileManager.default.createDirectory(atPath: tree.dumps, withIntermediateDirectories: true)
-        try tree.git("init", "--quiet", "--initial-branch=main")
-        let value = try await body(tree)
-        withExtendedLifetime(folder) {}
-        return value
+    init(dumps: String = "data/dumps") throws {
+        folder = try TemporaryDirectory()
+        self.dumps = "\(folder.path)/\(dumps)"
+        try FileManager.default.createDirectory(atPath: self.dumps, withIntermediateDirectories: true)
+        try git("init", "--quiet", "--initial-branch=main")
     }
 
     /// Writes a file below the dumps directory.
@@ -47,15 +42,23 @@ struct WorkTree {
             environment: ["GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date])
     }
 
+    /// Commits the states of a bundle with these timestamps, each with its lock, a minute after each other.
+    func repository(of timestamps: UInt64...) async throws -> GitRepository {
+        for (index, timestamp) in timestamps.enumerated() {
+            try write(SmallBundle(timestamp: timestamp))
+            try commit("state", second: (index + 1) * 60)
+        }
+        return try await GitRepository(containing: dumps)
+    }
+
     static func time(second: Int) -> Timestamp { Timestamp(milliseconds: UInt64(start + second) * 1000) }
 
     @discardableResult
-    func git(_ arguments: String..., environment: [String: String] = [:], in directory: String? = nil) throws -> String
-    {
+    func git(_ arguments: String..., environment: [String: String] = [:]) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["git"] + arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: directory ?? root)
+        process.currentDirectoryURL = URL(fileURLWithPath: root)
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GIT_") }
         for who in ["AUTHOR", "COMMITTER"] {
             variables["GIT_\(who)_NAME"] = "Test"

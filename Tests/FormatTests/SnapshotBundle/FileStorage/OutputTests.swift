@@ -4,52 +4,48 @@ import SnapshotBundle
 import Testing
 
 /// What a command may replace at a path that its user has named.
-struct OutputTests {
+final class OutputTests: DirectorySuite {
     @Test func outputReplacesOnlyDirectoriesItMade() throws {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/output"
-            func made(_ name: String) throws -> SnapshotBundle.TemporaryDirectory {
-                let made = try FileStore.makeOutputDirectory(for: path)
-                try FileStore.replace("\(made.path)/\(name)", with: Bytes(utf8: name))
-                return made
-            }
-            func place(_ name: String) throws {
-                let made = try made(name)
-                try withExtendedLifetime(made) { try FileStore.placeOutput(made.path, at: path) }
-            }
-            try place("first")
-            #expect(try FileStore.list(path) == ["first"])
-            try place("second")
-            #expect(try FileStore.list(path) == ["second"])
-
-            // A copy, as any other directory that is not empty, belongs to somebody else.
-            let copy = directory + "/copy"
-            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
-            try FileStore.checkReplaceable(copy)
-            try FileStore.replace(copy + "/second", with: Bytes(utf8: "second"))
-            #expect(throws: Failure.self) { try FileStore.checkReplaceable(copy) }
-            let third = try made("third")
-            defer { withExtendedLifetime(third) {} }
-            #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: copy) }
-            #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third.path) == ["third"])
-
-            let link = directory + "/link"
-            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: link) }
-            #expect(try FileStore.list(path) == ["second"])
+        let path = directory + "/output"
+        func made(_ name: String) throws -> TemporaryDirectory {
+            let made = try FileStore.makeOutputDirectory(for: path)
+            try FileStore.replace("\(made.path)/\(name)", with: Bytes(utf8: name))
+            return made
         }
+        func place(_ name: String) throws {
+            let made = try made(name)
+            try withExtendedLifetime(made) { try FileStore.placeOutput(made.path, at: path) }
+        }
+        try place("first")
+        #expect(try FileStore.list(path) == ["first"])
+        try place("second")
+        #expect(try FileStore.list(path) == ["second"])
+
+        // A copy, as any other directory that is not empty, belongs to somebody else.
+        let copy = directory + "/copy"
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        try FileStore.checkReplaceable(copy)
+        try FileStore.replace(copy + "/second", with: Bytes(utf8: "second"))
+        #expect(throws: Failure.self) { try FileStore.checkReplaceable(copy) }
+        let third = try made("third")
+        defer { withExtendedLifetime(third) {} }
+        #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: copy) }
+        #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third.path) == ["third"])
+
+        let link = directory + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: link) }
+        #expect(try FileStore.list(path) == ["second"])
     }
 
     /// Writing from a mapped file that was shortened fails in the system call, and not because of the output.
     @Test func truncatedMappedSourceIsReported() throws {
-        try TemporaryDirectory.with { directory in
-            let source = directory + "/source"
-            try Data(repeating: 1, count: 1 << 20).write(to: URL(fileURLWithPath: source))
-            let bytes = try MappedFile(path: source).bytes
-            try #require(FileHandle(forWritingAtPath: source)).truncate(atOffset: 0)
-            let file = try WritableFile(creating: directory + "/target")
-            let error = try #require(throws: Failure.self) { try file.write(bytes) }
-            #expect(error.isOfSource && error.description.contains("truncated"), "\(error)")
-        }
+        let source = directory + "/source"
+        try Data(repeating: 1, count: 1 << 20).write(to: URL(fileURLWithPath: source))
+        let bytes = try MappedFile(path: source).bytes
+        try #require(FileHandle(forWritingAtPath: source)).truncate(atOffset: 0)
+        let file = try WritableFile(creating: directory + "/target")
+        let error = try #require(throws: Failure.self) { try file.write(bytes) }
+        #expect(error.isOfSource && error.description.contains("truncated"), "\(error)")
     }
 }

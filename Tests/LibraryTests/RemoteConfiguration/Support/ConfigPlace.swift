@@ -66,8 +66,7 @@ final class ConfigPlace: Sendable {
         var values = try #require(index[member] as? [String: Any])
         values[key] = value
         index[member] = values
-        try JSONSerialization.data(withJSONObject: index)
-            .write(to: URL(fileURLWithPath: indexFile), options: .atomic)
+        try JSONSerialization.data(withJSONObject: index).write(to: URL(fileURLWithPath: indexFile), options: .atomic)
     }
 
     /// Changes what remote config keeps.
@@ -127,8 +126,7 @@ final class ConfigPlace: Sendable {
     /// A remote config as a process that has just started has it.
     func start(
         interval: Double = 0, perHour: Int = .max, activation: RemoteConfigActivation = .onRequest,
-        installationID: String? = nil,
-        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+        installationID: String? = nil, _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) -> RemoteConfig {
         RemoteConfig(
             collection: collection.name,
@@ -161,9 +159,7 @@ final class ConfigPlace: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         var configuration = DumpsConfiguration()
         configuration.server = server.url
-        configuration.collections = [
-            .init(id: try CollectionID(collection.id), attachments: AttachmentRule(.all))
-        ]
+        configuration.collections = [.init(id: try CollectionID(collection.id), attachments: AttachmentRule(.all))]
         let client = ServerClient(
             server: try ServerURL(server.url), transport: server, userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(

@@ -1,4 +1,3 @@
-import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting

@@ -8,9 +8,7 @@ final class Received: RemoteSettingsTelemetry {
     func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
 
     /// `source status trigger` of each since the last call.
-    func lines() -> [String] {
-        take().map { "\($0.source) \($0.status.rawValue) \($0.trigger.rawValue)" }
-    }
+    func lines() -> [String] { take().map { "\($0.source) \($0.status.rawValue) \($0.trigger.rawValue)" } }
 
     func take() -> [UptakeEvent] {
         events.withLock { events in

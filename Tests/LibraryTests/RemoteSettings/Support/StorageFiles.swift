@@ -11,15 +11,12 @@ struct StorageFiles {
 
     private var indexFile: URL { URL(fileURLWithPath: "\(storage)/index.json") }
 
-    func index() throws -> StorageIndex {
-        try StorageIndex(parsing: Bytes([UInt8](try Data(contentsOf: indexFile))))
-    }
+    func index() throws -> StorageIndex { try StorageIndex(parsing: Bytes([UInt8](try Data(contentsOf: indexFile)))) }
 
     func change(_ change: (inout StorageIndex) throws -> Void) throws {
         var index = (try? index()) ?? StorageIndex()
         try change(&index)
-        try FileManager.default.createDirectory(atPath: storage, withIntermediateDirectories: true)
-        try Data(index.bytes.array).write(to: indexFile, options: .atomic)
+        try write(String(decoding: index.bytes.array, as: UTF8.self))
     }
 
     /// Writes an index, whatever it is.
@@ -35,6 +32,14 @@ struct StorageFiles {
         let index = try index()
         guard let stored = index[index.key(name)][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
         return URL(fileURLWithPath: "\(storage)/states/\(stored.file.hex)")
+    }
+
+    /// Changes a byte near the end of a stored state.
+    func damage(_ name: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current) throws {
+        let file = try file(name, slot)
+        var content = try Data(contentsOf: file)
+        content[content.count - 10] ^= 1
+        try content.write(to: file)
     }
 
     /// Puts a state in the place of the current one, with an index that says what it is.

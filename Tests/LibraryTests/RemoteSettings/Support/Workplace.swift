@@ -1,6 +1,5 @@
 import Dumps
 import Foundation
-import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
@@ -21,9 +20,7 @@ final class Workplace: Sendable {
         server = try OriginTransport(address: address)
     }
 
-    deinit {
-        try? FileManager.default.removeItem(at: directory)
-    }
+    deinit { try? FileManager.default.removeItem(at: directory) }
 
     func path(_ name: String) -> String { directory.appending(path: name).path }
 
@@ -35,9 +32,62 @@ final class Workplace: Sendable {
         return config
     }
 
+    /// Writes a file below the directory.
+    @discardableResult func write(_ text: String, to name: String) throws -> String {
+        let url = directory.appending(path: name)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+
     /// A service as a process that has just started has it.
-    func service(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsService {
-        RemoteSettingsService(storageDirectory: storage, config: config(change))
+    ///
+    /// - Parameter name: the name of another storage directory.
+    func service(
+        in name: String = "storage", _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) -> RemoteSettingsService {
+        RemoteSettingsService(storageDirectory: path(name), config: config(change))
+    }
+
+    /// A client of such a service.
+    func client(
+        _ collection: ServerCollection, in name: String = "storage",
+        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) -> RemoteSettingsClient {
+        service(in: name, change).makeClient(collectionName: collection.name)
+    }
+
+    /// A collection with records of these ids, others with fields, and attachments: texts by the ids of their records.
+    func collection(
+        _ records: String..., with fields: [String: [String: Any]] = [:], attaching texts: [String: String] = [:]
+    ) throws -> ServerCollection {
+        try collection(records, with: fields, attaching: texts)
+    }
+
+    private func collection(
+        _ records: [String], with fields: [String: [String: Any]], attaching texts: [String: String]
+    ) throws -> ServerCollection {
+        let collection = try server.makeCollection()
+        for record in records { try collection.put(record) }
+        for record in fields.keys.sorted() { try collection.put(record, fields[record] ?? [:]) }
+        for (record, text) in texts.sorted(by: <) { try collection.attach(Data(text.utf8), to: record) }
+        return collection
+    }
+
+    /// Such a collection, and a client that has synced it.
+    func synced(
+        _ records: String..., with fields: [String: [String: Any]] = [:], attaching texts: [String: String] = [:]
+    ) async throws -> (ServerCollection, RemoteSettingsClient) {
+        let collection = try collection(records, with: fields, attaching: texts)
+        let client = client(collection)
+        try await client.sync()
+        return (collection, client)
+    }
+
+    /// Serves this changeset in the place of the collection's own, with the monitor as it is.
+    func serve(_ changeset: [String: Any], as collection: ServerCollection) throws {
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
+        server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
     }
 
     /// Packages collections in their present state, as `rsdump refresh` does.
@@ -51,22 +101,42 @@ final class Workplace: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         var configuration = DumpsConfiguration()
         configuration.server = server.url
-        configuration.collections = try collections.map {
-            .init(id: try CollectionID($0.id), attachments: attachments)
-        }.sorted { $0.id < $1.id }
+        configuration.collections = try collections.map { .init(id: try CollectionID($0.id), attachments: attachments) }
+            .sorted { $0.id < $1.id }
         let client = ServerClient(
-            server: try ServerURL(server.url), transport: server,
-            userAgent: UserAgent(name: "tests", version: "1"))
+            server: try ServerURL(server.url), transport: server, userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(
             DumpsTransaction.begin(in: DumpsDirectory(path)), configuration: configuration, client: client,
             policy: TrustPolicy(roots: server.root, acceptsUnsigned: acceptsUnsigned), options: .init(),
             now: HTTPEnvironment.system.now(), onEvent: { _ in }
         ).run()
-        for outcome in report.outcomes {
-            if let error = outcome.error { throw error }
-        }
+        if let error = report.outcomes.compactMap(\.error).first { throw error }
         return path
     }
+}
+
+extension ServerCollection {
+    /// The collection's changeset with other metadata.
+    func changeset(_ change: (inout [String: Any]) throws -> Void) throws -> [String: Any] {
+        var answer = try changeset()
+        var metadata = try #require(answer["metadata"] as? [String: Any])
+        try change(&metadata)
+        answer["metadata"] = metadata
+        return answer
+    }
+
+    /// The collection's changeset without its signatures.
+    func unsignedChangeset() throws -> [String: Any] {
+        try changeset { ($0["signature"], $0["signatures"]) = (nil, nil) }
+    }
+}
+
+/// What the error of a sync says.
+func refusal(of client: RemoteSettingsClient, sourceLocation: SourceLocation = #_sourceLocation) async -> String {
+    let error = await #expect(throws: RemoteSettingsError.self, sourceLocation: sourceLocation) {
+        try await client.sync()
+    }
+    return error.map { "\($0)" } ?? ""
 }
 
 /// A transport without a network: every request fails.
@@ -82,14 +152,14 @@ extension RemoteSettingsClient {
         records.map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
     }
 
+    func record(_ id: String) throws -> RemoteSettingsRecord { try #require(recordsByID?[id]) }
+
     /// The records, after a sync if nothing is held; `nil` if there are none.
     func recordsOrSync() async -> [RemoteSettingsRecord]? { try? await fetchRecords(.init(sync: .ifEmpty)) }
 }
 
 /// The ids of what a client holds with their `last_modified`, for comparison with the server's state.
-func state(of client: RemoteSettingsClient) -> [String: UInt64]? {
-    client.recordsByID?.mapValues(\.lastModified)
-}
+func state(of client: RemoteSettingsClient) -> [String: UInt64]? { client.recordsByID?.mapValues(\.lastModified) }
 
 extension OriginTransport {
     /// A set of collections as large as Mozilla's: 31 of them, with more than 2000 attachments in all.
@@ -112,40 +182,6 @@ extension OriginTransport {
                     + #""nested":{"numbers":[\#(index),1.5e300,-0.25],"none":null}\#(hasFile ? attachment : "")}"#
             }
             collection.load(records, files: files, timestamp: Timestamp(milliseconds: 1_700_000_100_000))
-            return collection
-        }
-    }
-
-    /// Real collections in Firefox's layout, `BUCKET/COLLECTION.json`, with their attachments made up.
-    ///
-    /// - Parameter attachmentBytes: the size of a made-up attachment at the most.
-    func loadCollections(from directory: String, attachmentBytes: Int) throws -> [ServerCollection] {
-        try FileManager.default.subpathsOfDirectory(atPath: directory).sorted().compactMap { path in
-            let parts = path.split(separator: "/")
-            guard parts.count == 2, parts[1].hasSuffix(".json"), !parts[1].hasSuffix(".meta.json") else { return nil }
-            let content = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(path)"))
-            let dump = try JSONValue(parsing: Bytes(Array(content)))
-            var records: [String: String] = [:]
-            var files: [Bytes] = []
-            for record in dump["data"]?.array ?? [] {
-                guard case .object(var members) = record, let id = record["id"]?.string else { continue }
-                if let index = members.firstIndex(where: { $0.key == "attachment" }),
-                    case .object(var attachment) = members[index].value
-                {
-                    let size = attachment.first { $0.key == "size" }?.value.number?.uint64 ?? 1
-                    let text = String(repeating: "\(id) ", count: attachmentBytes)
-                    let file = Bytes(utf8: String(text.prefix(max(1, min(Int(size), attachmentBytes)))))
-                    files.append(file)
-                    attachment.removeAll { ["size", "hash"].contains($0.key) }
-                    attachment.append(.init(key: "size", value: .number(JSONNumber(file.count))))
-                    attachment.append(.init(key: "hash", value: .string("\(SHA256Digest(hashing: file))")))
-                    members[index] = .init(key: "attachment", value: .object(attachment))
-                }
-                records[id] = String(decoding: JSONText.compact(.object(members)), as: UTF8.self)
-            }
-            let time = try #require(dump["timestamp"]?.number?.uint64)
-            let collection = try makeCollection(id: "\(parts[0])/\(parts[1].dropLast(5))")
-            collection.load(records, files: files, timestamp: Timestamp(milliseconds: time))
             return collection
         }
     }

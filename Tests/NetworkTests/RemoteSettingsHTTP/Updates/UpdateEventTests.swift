@@ -9,7 +9,7 @@ struct UpdateEventTests {
         return try #require(try reader.next()).asUpdateEvent()
     }
 
-    @Test func theEventsOfOurServer() throws {
+    @Test func updateEventsRoundTrip() throws {
         let collections = [try CollectionID("main/cfr"), try CollectionID("main/search-config")]
         let update = UpdateEvent.update(timestamp: Timestamp(milliseconds: 1_740_558_489_816), collections: collections)
         let json = #"{"timestamp":1740558489816,"collections":["main/cfr","main/search-config"]}"#
@@ -17,14 +17,12 @@ struct UpdateEventTests {
         #expect(update.text(id: "1") == "id: 1\nevent: update\ndata: \(json)\n\n")
         for event: UpdateEvent in [
             update, .update(timestamp: Timestamp(milliseconds: 0), collections: nil),
-            .update(timestamp: Timestamp(milliseconds: .max), collections: []),
-            .pause(.disabled), .pause(.retryAfter(seconds: 12)),
-        ] {
-            #expect(try self.event(event.text()) == event)
-        }
+            .update(timestamp: Timestamp(milliseconds: .max), collections: []), .pause(.disabled),
+            .pause(.retryAfter(seconds: 12)),
+        ] { #expect(try self.event(event.text()) == event) }
     }
 
-    @Test func namesAndMembersThatReadersIgnore() throws {
+    @Test func unknownEventNamesAndMembersAreIgnored() throws {
         let update = UpdateEvent.update(timestamp: Timestamp(milliseconds: 5), collections: nil)
         #expect(try event("data: {\"timestamp\":5,\"more\":{\"a\":[1]}}\n\n") == update)
         #expect(try event("event: message\ndata: {\ndata: \"timestamp\":5}\n\n") == update)
@@ -44,7 +42,7 @@ struct UpdateEventTests {
         #"{"timestamp":5,"collections":["../etc"]}"#, #"{"timestamp":5,"collections":["cfr"]}"#,
         #"{"timestamp":5,"collections":[5]}"#, #"{"timestamp":5} "more""#, #"{"collections":["main/cfr"]}"#,
     ])
-    func dataThatIsRefused(text: String) {
+    func invalidUpdateEventIsRefused(text: String) {
         #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
         #expect(throws: Failure.self) { try UpdateEvent(pauseJSON: Bytes(utf8: text)) }
     }
@@ -59,6 +57,4 @@ struct UpdateEventTests {
     }
 }
 
-extension StreamedEvent {
-    fileprivate func asUpdateEvent() throws -> UpdateEvent? { try UpdateEvent(self) }
-}
+extension StreamedEvent { fileprivate func asUpdateEvent() throws -> UpdateEvent? { try UpdateEvent(self) } }

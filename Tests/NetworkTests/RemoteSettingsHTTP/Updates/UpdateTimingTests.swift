@@ -29,9 +29,7 @@ struct UpdateTimingTests {
     /// A timestamp of the server, so many seconds after the beginning.
     private static func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(start + seconds * 1000)) }
 
-    private var moment: Moment {
-        Moment(uptime: now, time: Self.at(0).advanced(by: now + difference), chance: chance)
-    }
+    private var moment: Moment { Moment(uptime: now, time: Self.at(0).advanced(by: now + difference), chance: chance) }
 
     private mutating func announce(_ timestamp: Timestamp?) { timing.recordAnnouncement(timestamp, at: moment) }
 

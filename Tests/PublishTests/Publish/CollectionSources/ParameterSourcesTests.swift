@@ -15,15 +15,6 @@ import Testing
         return try SourceDirectory(root).read()[0]
     }
 
-    private func problems(_ text: String) throws -> [(line: Int?, problem: String)] {
-        do {
-            _ = try read(text)
-        } catch let error as Failure {
-            return error.problems.map { ($0.line, $0.problem) }
-        }
-        return []
-    }
-
     /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
     /// it. Here with fewer of them.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
@@ -47,9 +38,7 @@ import Testing
     /// The value of a key for an app, as JSON; `default` for the app's own, `nil` if no record wins.
     private func value(_ source: CollectionSource, _ key: String, _ context: FilterContext) throws -> String? {
         let records = try source.records.map {
-            Record(
-                id: $0.id,
-                json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}")))
+            Record(id: $0.id, json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}")))
         }
         var filter = RecordFilter(context: context)
         guard let winner = try ParameterSet(records).winner(for: key, &filter) else { return nil }
@@ -116,15 +105,19 @@ import Testing
         let large = try read("parameters: {a: {value: 0, when: [{percent: 20, seed: s, value: 1}]}}")
         let second = try read("parameters: {a: {value: 0, when: [{percent: [10, 20], seed: s, value: 1}]}}")
         let fine = try read("parameters: {a: {value: 0, when: [{percent: 12.5, seed: s, value: 1}]}}")
+        let other = try read("parameters: {a: {value: 0, when: [{percent: 50, seed: other, value: 1}]}}")
         var counts = [0, 0, 0, 0]
+        var both = 0
         for number in 0..<2000 {
             let inside = try [small, large, second, fine].map { try value($0, "a", context(number)) == "1" }
             for (index, isInside) in inside.enumerated() where isInside { counts[index] += 1 }
             #expect(inside[1] == (inside[0] || inside[2]))
             #expect(!(inside[0] && inside[2]))
             #expect(!inside[0] || inside[3])
+            if inside[1], try value(other, "a", context(number)) == "1" { both += 1 }
         }
         #expect((150...250).contains(counts[0]) && (330...470).contains(counts[1]), "\(counts)")
+        #expect((140...260).contains(both), "another seed has a population of its own")
         let source = try read(sample)
         for number in 0..<100 {
             // One seed, one population; and a filter beside the percentage, with an `||` in it.
@@ -139,41 +132,15 @@ import Testing
             records.map(\.id)
                 == [
                     "flag", "flag--beta", "greeting", "half", "half--half", "inGroup", "interval", "list", "off",
-                    "off--2",
-                    "off--beta", "own--german", "part", "part--german-half-4ed7f9a8e0b3", "shape", "shape--beta",
-                    "text",
-                    "text--beta", "text--german",
+                    "off--2", "off--beta", "own--german", "part", "part--german-half-4ed7f9a8e0b3", "shape",
+                    "shape--beta", "text", "text--beta", "text--german",
                 ].map { id in id.hasPrefix("part--") ? records.first { $0.id.hasPrefix("part--") }?.id ?? id : id })
         #expect(!records.contains { $0.members.text.contains("description") || $0.members.text.contains("first page") })
     }
 
-    @Test func parameterSourceErrorsNameTheLine() throws {
-        let text = """
-            conditions:
-              bad: "env.x =="
-              none: {}
-              odd: 5
-              seedless: {seed: x, filter: "true"}
-            parameters:
-              a: {value: 1, when: {nobody: 2}}
-              b: {value: 1, when: [{percent: 101, value: 2}]}
-              c: {value: 1, when: [{percent: [20, 10], value: 2}]}
-              d: {value: 1, when: [{percent: 0.00001, value: 2}]}
-              e: {value: 1, when: [{percent: 5, seed: "it's", value: 2}]}
-              f: {value: 1, when: [{filter: "true", value: x}]}
-              g: {colour: red}
-              h: {}
-              i: {value: 1, in-app-default: true}
-              j: {value: 1, when: [{condition: seedless, filter: "true", value: 2}]}
-              k: {type: text, value: 1}
-              l: {type: string, value: 1}
-              "": 1
-            """
-        #expect(try problems(text).map(\.line) == [2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 18, 19])
-    }
-
-    /// Texts of a type that is said stay texts, as Firebase's console publishes them.
-    @Test func textsMayHaveAType() throws {
+    /// Texts of a type that is said stay texts, as Firebase's console publishes them. What is none of its type is in
+    /// commands/source-errors.txt.
+    @Test func typedParameterTextsStayTexts() throws {
         let source = try read(
             """
             parameters:
@@ -183,24 +150,5 @@ import Testing
         #expect(try value(source, "least", .app()) == #""1.10""#)
         #expect(try value(source, "least", .app(channel: "beta")) == #""2.0""#)
         #expect(try value(source, "on", .app()) == #""TRUE""#)
-        let wrong = """
-            parameters:
-              a: {type: number, value: "1.10.2"}
-              b: {type: boolean, value: "yes"}
-              c: {type: number, value: "TRUE"}
-              d: {value: "1.10", when: [{filter: "true", value: 2}]}
-            """
-        #expect(try problems(wrong).map(\.line) == [2, 3, 4, 5])
-    }
-
-    @Test func parameterThatIsThereTwiceIsRefused() throws {
-        #expect(try problems("parameters: {a: 1}\ngroups: {g: {parameters: {a: 2}}}").map(\.line) == [2])
-        // Other records are none that an app can read as parameters.
-        #expect(try problems("parameters: {a: 1}\nrecords: [{id: x}]").map(\.line) == [2])
-    }
-
-    @Test func unusedConditionIsOnlyNoted() throws {
-        let notes = try read("conditions: {spare: 'true'}\nparameters: {a: 1}").notes
-        #expect(notes.count == 1 && notes[0].contains("spare"))
     }
 }

@@ -62,7 +62,6 @@ def make(data, host, review=False):
         chosen.update(reviewing.SETTINGS, includes=chosen["includes"] + " kinto_signer")
     app = kinto.main({}, **chosen)
     registry = app.registry
-    front = Front(app, registry)
-    faults = Faults(Compression(front))
-    control = Control(faults, registry, faults, front, Loader(registry, data / "attachments"))
+    faults = Faults(Compression(Front(app, registry)))
+    control = Control(faults, registry, faults, Loader(registry, data / "attachments"))
     return RequestLog(control, data / "requests.jsonl")

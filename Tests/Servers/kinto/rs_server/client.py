@@ -123,14 +123,11 @@ class Server:
     def faults(self, *rules):
         self.control("PUT", "faults", list(rules))
 
-    def protocol(self, **settings):
-        self.control("PUT", "protocol", settings)
-
     def kinto(self, **settings):
         self.control("PUT", "kinto", settings)
 
-    def signing(self, name, *signatures, single=False):
-        self.control("PUT", "signing", {"collection": name, "signatures": list(signatures) or [{}], "single": single})
+    def signing(self, name, *signatures):
+        self.control("PUT", "signing", {"collection": name, "signatures": list(signatures)})
 
     def sign_again(self, *names):
         return self.control("POST", "sign", {"collections": names})

@@ -1,10 +1,9 @@
 """Control of the test server, beside the protocol: JSON over /__control__/… (never in the request log).
 
     PUT  faults       [rule, …]                                   see faults.py
-    PUT  protocol     {setting: value, …}                         see front.py; replaces all of them
-    PUT  kinto        {backoff, eos, eos_url, eos_message, …}     Kinto's own settings; what is not given is as at start
+    PUT  kinto        {eos, eos_url, eos_message}                 Kinto's own settings; what is not given is as at start
     POST load         {dumps, names, synthesize}                  see loader.py
-    PUT  signing      {collection, signatures: […], single: bool} see signing.py; signs again
+    PUT  signing      {collection, signatures: […]}               see signing.py; signs again
     PUT  review       {specification}                          the signature of what is published from now on; see review.py
     POST sign         {collections: […]}                          new signatures over the same data; all if empty
     POST zip          {collection, omit: […], corrupt: […]}       see attachments_zip.py
@@ -17,12 +16,12 @@ import traceback
 from . import attachments_zip
 from .front import answer
 
-KINTO_SETTINGS = ("backoff", "backoff_percentage", "retry_after_seconds", "eos", "eos_url", "eos_message")
+KINTO_SETTINGS = ("eos", "eos_url", "eos_message")
 
 
 class Control:
-    def __init__(self, app, registry, faults, front, loader):
-        self.app, self.registry, self.faults, self.front, self.loader = app, registry, faults, front, loader
+    def __init__(self, app, registry, faults, loader):
+        self.app, self.registry, self.faults, self.loader = app, registry, faults, loader
         self.usual = {name: registry.settings.get(name) for name in KINTO_SETTINGS}
         self.saved = {}
 
@@ -42,9 +41,6 @@ class Control:
     def do_faults(self, rules):
         self.faults.replace(rules)
 
-    def do_protocol(self, settings):
-        self.front.settings = settings
-
     def do_kinto(self, settings):
         self.registry.settings.update({**self.usual, **{k: settings[k] for k in KINTO_SETTINGS if k in settings}})
 
@@ -55,7 +51,6 @@ class Control:
         bucket, collection = body["collection"].split("/")
         signer, uri = self.registry.signer, f"/buckets/{bucket}/collections/{collection}"
         signer.specifications[uri] = body.get("signatures", [{}])
-        (signer.single_form.add if body.get("single") else signer.single_form.discard)(uri)
         signer.sign_collection(self.registry.storage, bucket, collection)
 
     def do_review(self, specification):
@@ -86,17 +81,15 @@ class Control:
     def do_save(self, body):
         signer, permission = self.registry.signer, self.registry.permission
         known = {uri: set(timestamps) for uri, timestamps in signer.known_timestamps.items()}
-        specifications, single = dict(signer.specifications), set(signer.single_form)
         self.saved[body["name"]] = (
-            self.registry.storage.dump_state(), known, specifications, single, dict(permission._store))
+            self.registry.storage.dump_state(), known, dict(signer.specifications), dict(permission._store))
 
     def do_restore(self, body):
-        state, known, specifications, single, permissions = self.saved[body["name"]]
+        state, known, specifications, permissions = self.saved[body["name"]]
         signer = self.registry.signer
         self.registry.storage.load_state(state)
         signer.known_timestamps = {uri: set(timestamps) for uri, timestamps in known.items()}
-        signer.specifications, signer.single_form = dict(specifications), set(single)
+        signer.specifications = dict(specifications)
         self.registry.permission._store = dict(permissions)
         self.do_faults([])
-        self.do_protocol({})
         self.do_kinto({})

@@ -1,13 +1,9 @@
 """The protocol in front of Kinto: what today's Remote Settings does and kinto-changes does not, for /v1 and for /v2.
 
-Settings, by `PUT /__control__/protocol`:
-    oldest_since                   a `_since` under this number is answered by a 307 to the same URL without it;
-                                   a number for every collection, or {"bucket/collection": number}
-    monitor_since_max_age_days     the same for the monitor, by age; 21 on v1, never on v2; -1: never
-    since_form                     "bare" or "quoted": the other one is answered 400; v1 takes both, v2 takes bare
-    tombstones_without_timestamp   true: no `last_modified` in tombstones; on v2 the default
-On v2 a missing or wrong number is answered 422 with `detail`, and on both a `_since` after the year 2100 is refused.
-On v2 a `_since` that never was a timestamp of the collection is answered by the 307, too.
+v1 takes a bare and a quoted `_since`; v2 takes a bare one, and its tombstones have no `last_modified`. On v2 a missing or wrong
+number is answered 422 with `detail`, and on both a `_since` after the year 2100 is refused. A `_since` that is too old is
+answered by a 307 to the same URL without it: on v1 for the monitor after 21 days, on v2 if it never was a timestamp of the
+collection.
 """
 import email.utils
 import json
@@ -20,7 +16,7 @@ YEAR_2100 = 4_102_444_800_000
 
 class Front:
     def __init__(self, app, registry):
-        self.app, self.registry, self.settings = app, registry, {}
+        self.app, self.registry = app, registry
 
     def __call__(self, environ, start_response):
         path = environ["PATH_INFO"]
@@ -89,12 +85,10 @@ class Front:
     def _check_since(self, environ, start_response, pairs, query, name, v2):
         """The answer to a `_since` that is not to be passed on, or None."""
         raw = query["_since"]
-        quoted = raw.startswith('"')
-        form = self.settings.get("since_form", "bare" if v2 else "any")
         number = raw.strip('"')
         if number.isdigit() and int(number) > YEAR_2100:
             return error(start_response, 400, "_since in querystring: it is after the year 2100")
-        if not number.isdigit() or (form == "bare" and quoted) or (form == "quoted" and not quoted):
+        if not number.isdigit() or (v2 and raw.startswith('"')):
             return error(start_response, 400, "_since in querystring: not in the form that this server takes")
         since, expected = int(number), query.get("_expected", "").strip('"')
         if expected.isdigit() and 0 < int(expected) < since:
@@ -116,13 +110,9 @@ class Front:
         return []
 
     def _is_too_old(self, since, name, v2):
-        oldest = self.settings.get("oldest_since", 0)
-        if since < (oldest.get(name, 0) if isinstance(oldest, dict) else oldest):
-            return True
-        if name == MONITOR:
-            days = self.settings.get("monitor_since_max_age_days", -1 if v2 else 21)
-            return days >= 0 and since < (time.time() - days * 86400) * 1000
         if not v2:
+            return name == MONITOR and since < (time.time() - 21 * 86400) * 1000
+        if name == MONITOR:
             return False
         bucket, collection = name.split("/")
         uri = f"/buckets/{bucket}/collections/{collection}"
@@ -133,7 +123,7 @@ class Front:
             document["changes"].sort(key=lambda change: -change["last_modified"])
         else:
             document["metadata"].setdefault("bucket", bucket)
-        if self.settings.get("tombstones_without_timestamp", v2):
+        if v2:
             for change in document["changes"]:
                 if change.get("deleted"):
                     del change["last_modified"]

@@ -5,8 +5,8 @@
     root.sha256, otherroot.sha256   SHA-256 of each root's DER, as in the configuration of a client
     chains/*.pem                    leaf, intermediate, root in one file each
 
-Chains over leaf.key: chain, onecrl (the leaf's name is the one for security-state), expired, notyet, otherroot,
-wrongname, unordered (root first), leafonly. Over next.key, under the same root: next, next-onecrl.
+Chains over leaf.key: chain, onecrl (the leaf's name is the one for security-state), expired, otherroot. Over next.key, under
+the same root: next.
 """
 import datetime
 import pathlib
@@ -24,7 +24,7 @@ DAY = datetime.timedelta(days=1)
 class Certificate:
     """A certificate with its key, able to issue others."""
 
-    def __init__(self, name, *, issuer=None, key=None, first_day=-30, last_day=3650, ca=True, path_length=None, extra=()):
+    def __init__(self, name, *, issuer=None, key=None, last_day=3650, ca=True, path_length=None, extra=()):
         self.key = key or ec.generate_private_key(ec.SECP384R1())
         issuer_key = issuer.key if issuer else self.key
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -35,7 +35,7 @@ class Certificate:
             .issuer_name(issuer.certificate.subject if issuer else subject)
             .public_key(self.key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now + first_day * DAY)
+            .not_valid_before(now - 30 * DAY)
             .not_valid_after(now + last_day * DAY)
             .add_extension(x509.BasicConstraints(ca, path_length), critical=True)
             .add_extension(x509.KeyUsage(not ca, False, False, False, False, ca, ca, False, False), critical=True)
@@ -63,12 +63,11 @@ def intermediate(root, tag):
         extra=[(code_signing, True), (names, True)])
 
 
-def leaf(issuer, key, host=SIGNER, first_day=-30, last_day=365):
+def leaf(issuer, key, host=SIGNER, last_day=365):
     code_signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CODE_SIGNING])
     name = x509.SubjectAlternativeName([x509.DNSName(host)])
     return Certificate(
-        host, issuer=issuer, key=key, first_day=first_day, last_day=last_day, ca=False,
-        extra=[(code_signing, False), (name, False)])
+        host, issuer=issuer, key=key, last_day=last_day, ca=False, extra=[(code_signing, False), (name, False)])
 
 
 def make(folder):
@@ -79,18 +78,12 @@ def make(folder):
     next_issuer = intermediate(root, "next")
     keys = {name: ec.generate_private_key(ec.SECP384R1()) for name in ("leaf", "next")}
 
-    good = leaf(issuer, keys["leaf"])
     chains = {
-        "chain": [good, issuer, root],
+        "chain": [leaf(issuer, keys["leaf"]), issuer, root],
         "onecrl": [leaf(issuer, keys["leaf"], ONECRL_SIGNER), issuer, root],
         "expired": [leaf(issuer, keys["leaf"], last_day=-1), issuer, root],
-        "notyet": [leaf(issuer, keys["leaf"], first_day=2), issuer, root],
         "otherroot": [leaf(other_issuer, keys["leaf"]), other_issuer, other_root],
-        "wrongname": [leaf(issuer, keys["leaf"], "example.content-signature.mozilla.org"), issuer, root],
-        "unordered": [root, issuer, good],
-        "leafonly": [good],
         "next": [leaf(next_issuer, keys["next"]), next_issuer, root],
-        "next-onecrl": [leaf(next_issuer, keys["next"], ONECRL_SIGNER), next_issuer, root],
     }
     for name, certificates in chains.items():
         (folder / "chains" / f"{name}.pem").write_bytes(b"".join(c.pem for c in certificates))

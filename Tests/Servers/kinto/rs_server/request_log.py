@@ -3,8 +3,6 @@ import json
 import threading
 import time
 
-LOGGED_HEADERS = {"HTTP_RANGE": "range", "HTTP_USER_AGENT": "user_agent", "HTTP_ACCEPT_ENCODING": "accept_encoding"}
-
 
 class RequestLog:
     def __init__(self, app, path):
@@ -20,7 +18,6 @@ class RequestLog:
             "method": environ["REQUEST_METHOD"],
             "path": environ["PATH_INFO"] + ("?" + query if query else ""),
         }
-        entry.update({name: environ[key] for key, name in LOGGED_HEADERS.items() if key in environ})
 
         def start(status, headers, exc_info=None):
             entry["status"] = int(status.split()[0])

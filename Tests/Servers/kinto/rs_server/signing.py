@@ -3,9 +3,7 @@
 How a collection is signed is a list of signature specifications, by default one; tests set others:
     key      "leaf" (default) or "next"
     chain    a name in the PKI's `chains`; by default the one that fits the bucket and the key
-    mode     "p384ecdsa" by default
     tampered true: the signature is over other bytes
-    relative true: x5u is relative to the server's base URL
     nochain  true: x5u is empty, as of a server that signs with a bare key
 """
 import base64
@@ -27,7 +25,6 @@ class Signer:
             for name in ("leaf", "next")
         }
         self.specifications = {}    # collection URI: list of specifications
-        self.single_form = set()    # collection URIs whose metadata has one `signature` and no list
         self.known_timestamps = {}  # collection URI: every timestamp that was ever signed
 
     def sign_collection(self, storage, bucket, collection):
@@ -40,24 +37,20 @@ class Signer:
         metadata = storage.get("collection", f"/buckets/{bucket}", collection)
         for stale in ("last_modified", "signature", "signatures"):
             metadata.pop(stale, None)
-        metadata["signature"] = signatures[0]
-        if uri not in self.single_form:
-            metadata["signatures"] = signatures
+        metadata.update(signature=signatures[0], signatures=signatures)
         storage.update("collection", f"/buckets/{bucket}", collection, metadata)
         self.known_timestamps.setdefault(uri, set()).add(timestamp)
 
     def _signature(self, payload, bucket, specification):
         name = specification.get("key", "leaf")
-        onecrl = bucket.startswith("security-state")
-        usual = {"leaf": "onecrl" if onecrl else "chain", "next": "next-onecrl" if onecrl else "next"}[name]
+        usual = "next" if name == "next" else "onecrl" if bucket.startswith("security-state") else "chain"
         path = f"{specification.get('chain', usual)}.pem"
         message = b"Content-Signature:\x00" + payload + (b"!" if specification.get("tampered") else b"")
         r, s = utils.decode_dss_signature(self.keys[name].sign(message, ec.ECDSA(hashes.SHA384())))
         return {
             "signature": base64.urlsafe_b64encode(r.to_bytes(48, "big") + s.to_bytes(48, "big")).decode(),
-            "mode": specification.get("mode", "p384ecdsa"),
-            "x5u": "" if specification.get("nochain") else (
-                "chains/" + path if specification.get("relative") else self.x5u_base + path),
+            "mode": "p384ecdsa",
+            "x5u": "" if specification.get("nochain") else self.x5u_base + path,
         }
 
 
