@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A separate package. The plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package puts
-// both into rsdump-VERSION-plugins.tar.gz.
+// A separate package. The plugins run the prebuilt tool from the artifact bundle. scripts/package packs both into
+// rsdump-VERSION-plugins.tar.gz.
 let package = Package(
     name: "remote-settings-dumps",
     products: [
@@ -15,7 +15,7 @@ let package = Package(
             name: "RefreshDumps",
             capability: .command(
                 intent: .custom(
-                    verb: "refresh-dumps", description: "Download what is new in the collections of dumps/dumps.yaml."),
+                    verb: "refresh-dumps", description: "Download the changes of the collections in dumps/dumps.yaml."),
                 permissions: [
                     .writeToPackageDirectory(reason: "It writes the bundles and the lock file below dumps/."),
                     .allowNetworkConnections(

@@ -1,23 +1,23 @@
 import Foundation
 import RemoteConfiguration
 
-/// Shows a banner, a flag and a colour from a collection of parameters, and draws them again when an activation changes
+/// Shows a banner, a flag and a color from a collection of parameters, and draws them again when an activation changes
 /// them.
 ///
 ///     config-example STORAGE SERVER TRUST_ROOT COLLECTION [OPTION VALUE]... [--once]
 ///
 /// STORAGE is a directory for what is fetched. SERVER is a base URL such as http://127.0.0.1:8888/v1. TRUST_ROOT is the
-/// SHA-256 of the server's root certificate. `--packaged DIR` names the snapshots that the app ships with. `--id NAME`
-/// names the installation, on which percentages depend. `--interval SECONDS` is the minimum fetch interval (12 hours by
+/// SHA-256 of the server's root certificate. `--packaged DIR` is the directory of the snapshots that the app ships with. `--id
+/// NAME` is the installation's ID, on which percentages depend. `--interval SECONDS` is the minimum fetch interval (12 hours by
 /// default).
 ///
-/// With `--once`, it draws what it has, and does not ask the server. Otherwise it checks once a second whether a fetch
-/// is due, fetches and activates, until standard input ends or for `--seconds N`. With `--listen`, it also holds a
-/// connection to the server's update channel, and activates each update as soon as it has been fetched. Each line of
+/// With `--once`, it draws the available values without a request. Otherwise it checks once a second whether a fetch
+/// is due, fetches and activates, until standard input ends or for `--seconds N`. With `--listen`, it also keeps a
+/// connection to the server's update channel open, and activates each update as soon as it has been fetched. Each line of
 /// standard input is a push message of the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
 @main
 struct ConfigExample {
-    /// An occasion to look at the parameters again.
+    /// A reason to read the parameters again.
     enum Occasion: Sendable {
         case poll
         case activation
@@ -48,14 +48,14 @@ struct ConfigExample {
         }
     }
 
-    /// What an app does at its start. Does no I/O, because values are read when they are first asked for.
+    /// Sets up remote config as an app does at its start. Does no I/O, because values are read at their first use.
     init(_ arguments: Arguments) throws {
         var settings = RemoteSettingsConfig(
             server: .custom(url: arguments.server),
             appContext: RemoteSettingsContext(appVersion: "1.0", locale: "en-GB"),
             packaged: arguments.options["--packaged"].map { [.directory($0)] } ?? [],
             trustRoots: try TrustAnchors(parsing: [arguments.root]))
-        // The screen shows the values and failed fetches, so nothing else may be logged there.
+        // Standard output shows the values and failed fetches, so nothing else may be logged there.
         settings.log = { _ in }
         config = RemoteConfig.configure(
             collection: arguments.collection,
@@ -67,7 +67,7 @@ struct ConfigExample {
         config.setDefaults(["banner": "Hello", "new_checkout": false, "colour": "#808080"])
     }
 
-    /// Fetches and activates at each occasion, until there are no more.
+    /// Fetches and activates for each event until the stream ends.
     mutating func run(_ arguments: Arguments) async {
         let (occasions, continuation) = AsyncStream<Occasion>.makeStream()
         // An activation may also come from another part of the app.
@@ -96,18 +96,18 @@ struct ConfigExample {
                 return
             case .activation: draw()
             case .update:
-                // An app activates when it suits; the observer then draws.
+                // An app chooses when to activate; the observer then draws.
                 _ = try? await config.activate()
             case .message(let line): await fetch(onMessage: line)
             case .poll:
                 await fetch()
-                // Not earlier, because the state at the start needs no second fetch.
+                // Only now, because the state at the start needs no second fetch.
                 if arguments.isListening, listening == nil { listening = listen { continuation.yield(.update) } }
             }
         }
     }
 
-    /// Holds the connection until the task is cancelled.
+    /// Keeps the connection open until the task is canceled.
     func listen(_ onUpdate: @escaping @Sendable () -> Void) -> Task<Void, Never> {
         Task { [config] in
             do {
@@ -118,7 +118,7 @@ struct ConfigExample {
         }
     }
 
-    /// Asks the server if a fetch is due. Whatever happens, there are values to draw.
+    /// Asks the server if a fetch is due. Values are available even if it fails.
     mutating func fetch(onMessage line: String? = nil) async {
         do {
             if let line, try config.handlePushMessage(Self.message(line)) {
@@ -133,7 +133,7 @@ struct ConfigExample {
         draw()
     }
 
-    /// The push message, as the system would deliver it, from a line such as `CONFIG_STATE=STALE`.
+    /// Returns the push message that the system would deliver for a line such as `CONFIG_STATE=STALE`.
     static func message(_ line: String) -> [AnyHashable: Any] {
         var message: [AnyHashable: Any] = [:]
         for field in line.split(separator: " ") {
@@ -154,7 +154,7 @@ struct ConfigExample {
         drawn = text
     }
 
-    /// The text for a terminal: an empty screen, the text, and a bar in the colour, which is `#rrggbb`.
+    /// The text for a terminal: it clears the screen, and prints the text and a bar in the color `#rrggbb`.
     static func onScreen(_ text: String, _ colour: String) -> String {
         let number = colour.hasPrefix("#") ? UInt32(colour.dropFirst(), radix: 16) ?? 0x808080 : 0x808080
         let (red, green, blue) = (number >> 16 & 255, number >> 8 & 255, number & 255)
@@ -162,7 +162,7 @@ struct ConfigExample {
         return "\u{1b}[H\u{1b}[2J\(text)\n\(bar)"
     }
 
-    /// Prints a line at once, even into a pipe and while another thread waits for standard input.
+    /// Prints a line immediately, even into a pipe and while another thread waits for standard input.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }

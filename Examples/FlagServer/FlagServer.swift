@@ -1,5 +1,5 @@
-// A web server whose flags are signed parameters of Remote Settings: environment variables come first, then what was
-// published, then a file of defaults. A flag may differ for each user, and changes within a second of `rsdump publish`.
+// A web server whose flags are signed parameters of Remote Settings. Environment variables take precedence over published
+// values, and these over a file of defaults. A flag may differ for each user, and changes within a second of `rsdump publish`.
 //
 //     flag-server SETTINGS-URL ROOT COLLECTION STORAGE DEFAULTS.env
 //
@@ -49,7 +49,7 @@ struct FlagServer {
     }
 }
 
-/// Keeps the collections current: at once while the server tells what is published, and every hour in any case.
+/// Keeps the collections current: immediately if the server announces changes, and at least every hour.
 struct Following: Service {
     let settings: RemoteSettingsService
 

@@ -3,7 +3,7 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
 
-// A separate package, as an app's would be. Without traits, no dependency of the server is fetched.
+// A separate package, like an app's. Without traits, no dependency of the tool is fetched.
 let package = Package(
     name: "OfflineExample",
     platforms: [.macOS(.v15)],

@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package, as an app's would be. Of this repository's products, its tests depend only on the testing
-// product.
+// A separate package, like an app's. Its tests depend only on the testing product of this repository.
 let package = Package(
     name: "TestedApp",
     platforms: [.macOS(.v15)],

@@ -1,6 +1,6 @@
-"""Holds the privacy manifests against the calls in the sources.
+"""Compares the privacy manifests with the calls in the sources.
 
-Apple asks for a reason wherever an app, or a package in it, calls one of these; without it, the App Store refuses the
+Apple requires a reason if an app, or a package in it, calls one of these functions; without it, the App Store rejects the
 upload (developer.apple.com/documentation/bundleresources/describing-use-of-required-reason-api).
 """
 import plistlib
@@ -69,7 +69,7 @@ def blanked(text):
 
 
 def problems(name, folder, texts, manifest_names):
-    """What is wrong with a target's manifest, a line each.
+    """The problems of a target's manifest, one per line.
 
     texts has the target's Swift sources as Apple systems read them, by path; manifest_names are the targets for which
     Package.swift makes the manifest a resource.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """mirror-cost MIRROR: estimates the daily requests, bytes and cost of a mirror that rsdump export --to mirror has written.
 
-Sizes are measured from the mirror's files, compressed where nginx sends them compressed. Everything else is an assumption
-that an option can change: what clients do, what a request and a gigabyte cost. Which attachments a new client downloads
-depends on the application: --attachments and --attachment-bytes add those that it did not ship.
+Sizes are those of the mirror's files, compressed where nginx sends them compressed. All other numbers, such as requests per
+client and prices, are assumptions that options can change. A new client downloads the attachments that the app did not ship:
+--attachments and --attachment-bytes.
 """
 import argparse
 import json

@@ -1,8 +1,8 @@
-"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, over all real collections; then the
-library (runtime.py), where rsbench-app lies beside rsdump.
+"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, with all real collections; then
+the library (runtime.py), if rsbench-app is beside rsdump.
 
-The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
-URLs that rsdump asked for and does nothing else with them.
+The origin is nginx with plain files on loopback, so that no server's own speed is measured. curl only fetches the URLs that
+rsdump requested.
 """
 import argparse
 import json
@@ -118,7 +118,7 @@ def main():
     arguments = parser.parse_args()
     runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
     for number in signal.SIGTERM, signal.SIGHUP:
-        # As by an interrupt, servers are ended and folders removed.
+        # As after an interrupt, servers are stopped and folders removed.
         signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)

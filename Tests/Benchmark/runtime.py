@@ -1,6 +1,6 @@
-"""The library RemoteSettings over security-state/intermediates, in processes of rsbench-app.
+"""Measures the library RemoteSettings with security-state/intermediates, in processes of rsbench-app.
 
-The server is real Kinto, one change ahead of what is packaged.
+The server is a real Kinto, one change ahead of the packaged data.
 """
 import json
 import pathlib

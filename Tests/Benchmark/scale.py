@@ -1,13 +1,13 @@
-"""scale.py [--largest N] [--tables collections|records|attachments]: what the work costs as the data grows.
+"""scale.py [--largest N] [--tables collections|records|attachments]: the cost as the data grows.
 
     collections   1 to 1,000 of them, with ten records each
     records       100 to 1,000,000 of them in one collection
     attachments   10 to 100,000 of them in one collection, of 1 kB each
 
---largest bounds all three. The data is made up and published under a key of its own, by `rsdump publish` (from RSDUMP); the
-origin is `rsdump serve` on loopback. Of each command the CPU time, its own and the system's on its behalf, and the peak memory
-are measured, once: they hardly depend on what else the machine does. In brackets is the exponent between two neighbouring sizes:
-at 1 the cost grows as the data does, at 0 it stays. What every process costs, some 10 ms, hides the exponents of small sizes.
+--largest limits all three. `rsdump publish` (from RSDUMP) publishes generated data under a separate key, and `rsdump serve` serves
+it on loopback. For each command, the CPU time (user and system) and the peak memory are measured once, because they hardly depend
+on the load of the machine. In brackets is the exponent between two adjacent sizes: at 1, the cost is proportional to the data; at
+0, it is constant. The fixed cost of a process, some 10 ms, hides the exponents of small sizes.
 """
 import argparse
 import contextlib
@@ -42,7 +42,7 @@ ATTACHMENT_BYTES = 1_000
 
 
 class Sources:
-    """Source files of collections, in which one record can be changed."""
+    """Source files of collections with one changeable record."""
 
     def __init__(self, path, collections, records, attachments):
         self.path, self.random = path, random.Random(1)
@@ -62,7 +62,7 @@ class Sources:
             "digest": self.random.randbytes(24).hex(), "isEnabled": number % 3 > 0,
         }
         if has_attachment:
-            # Hexadecimal digits: half as large when they are compressed.
+            # Hexadecimal digits compress to half their size.
             (folder / "files").mkdir(exist_ok=True)
             (folder / f"files/{number}").write_text(self.random.randbytes(ATTACHMENT_BYTES // 2).hex())
             record["attachment"] = f"files/{number}"
@@ -79,7 +79,7 @@ class Sources:
 
 
 class Scale:
-    """The commands over data of one size."""
+    """The commands for data of one size."""
 
     def __init__(self, scratch, collections, records, attachments):
         self.scratch, self.port = scratch, free_port()
@@ -155,7 +155,7 @@ def cell(value, before, growth):
 
 
 def render(axis, sizes, results):
-    """Two Markdown tables: a row a command, a column a size."""
+    """Two Markdown tables, with a row for each command and a column for each size."""
     lines = []
     for title, key, scale in [("CPU seconds", "cpu", 1), ("peak memory, MiB", "peak", 1 / (1 << 20))]:
         lines += [f"### {axis.capitalize()}: {title}", "", f"| | {' | '.join(f'{size:,}' for size in sizes)} |",

@@ -1,8 +1,8 @@
-"""rsdump serve under wrk on loopback, beside nginx with the same bytes and beside the Kinto test server.
+"""Measures rsdump serve with wrk on loopback, beside nginx with the same bytes and beside the Kinto test server.
 
     serving.py [--seconds N]
 
-Server, load and whatever else runs share this machine's cores: compare rows, not machines.
+The server, the load generator and other programs share this machine's cores: compare rows, not machines.
 """
 import argparse
 import pathlib
@@ -49,8 +49,8 @@ http {{
 
 
 def wrk(url, seconds, gzip=False):
-    """Requests a second and latencies (median, 99th percentile, most) as wrk prints them."""
-    # wrk gives up after 2 s otherwise, which is what Kinto takes for a large answer to the last of so many.
+    """Requests a second and latencies (median, 99th percentile, maximum) as wrk prints them."""
+    # By default, wrk gives up after 2 s, which Kinto needs for large answers under this load.
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "--timeout", "30s"]
     if gzip:
         command += ["-H", "Accept-Encoding: gzip"]
@@ -62,7 +62,7 @@ def wrk(url, seconds, gzip=False):
 
 
 def static_files(folder, serving, paths):
-    """The answers of the server as files, with gzip beside them where it offers that."""
+    """Writes the server's answers as files, with a gzip copy if it offers one."""
     for name, (path, gzip) in paths.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

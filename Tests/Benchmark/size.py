@@ -1,12 +1,11 @@
-"""What the package adds to an app, in bytes of code and data, by target.
+"""Measures how many bytes of code and data the package adds to an app, by target.
 
     size.py    builds two programs with -Osize in .build-size, and prints tables in Markdown
 
 The programs are rsbench-app (the product RemoteSettings: reads, attachments, a sync) and config-example (RemoteConfiguration).
-They are built without the tool's dependencies; dead code is left out by the linker, and Swift's libraries are shared, as on
-Apple systems, where Foundation and Swift belong to the system. Sums are of the sections that the linker has kept, by the
-object file that they come from; its map lists them. What is in the file without being a section of an object (tables for
-unwinding, relocations, names for the dynamic linker) has a row of its own.
+They are built without the tool's dependencies and with shared Swift libraries, as on Apple systems, and the linker removes dead
+code. The sums are those of the sections in the linker's map, by object file. Parts of the file that belong to no object (unwind
+tables, relocations, names for the dynamic linker) have a separate row.
 """
 import collections
 import pathlib
@@ -16,7 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = {"rsbench-app": "RemoteSettings", "config-example": "RemoteConfiguration"}
-# Not in the file: memory that begins as zeros.
+# Zero-initialized memory is not in the file.
 ZEROS = {".bss", ".tbss"}
 
 
@@ -36,7 +35,7 @@ def sections(lines):
         if not place:
             continue
         if is_loaded is None:
-            # Without an address it is not loaded: debug information, for instance.
+            # Sections without an address, such as debug information, are not loaded.
             is_loaded = int(place[1], 16) != 0
         elif is_loaded and output not in ZEROS:
             own = line[:place.start()].strip() or name
@@ -45,14 +44,14 @@ def sections(lines):
 
 
 def owner(source):
-    """The target or the library of an input; `None` if the linker itself has made it."""
+    """The target or the library of an input; `None` if the linker created it."""
     target = re.search(r"/release/([^/]+)\.build/", source)
     library = re.search(r"/lib([^/]+)\.a\(", source)
     return target[1] if target else f"lib{library[1]}" if library else None
 
 
 def sizes(path):
-    """Bytes by target and library; under "linker" what belongs to none of them."""
+    """Bytes by target and library; "linker" is the rest."""
     found = collections.Counter()
     with open(path, encoding="utf-8", errors="replace") as lines:
         for _, count, source in sections(line.rstrip("\n") for line in lines):
@@ -73,7 +72,7 @@ def megabytes(count):
 
 def build(product, options, scratch=".build"):
     """Builds a product, and returns the program and its map."""
-    # The linker's flags are no part of what targets are built with.
+    # A change of the linker's flags does not rebuild targets.
     maps = ROOT / scratch / "size"
     maps.mkdir(parents=True, exist_ok=True)
     path = maps / f"{product}.map"
@@ -99,7 +98,7 @@ def stripped(program, folder):
 
 
 def empty(folder):
-    """The size of a program that does nothing, with the same flags."""
+    """The size of an empty program with the same flags."""
     source = pathlib.Path(folder) / "empty.swift"
     source.write_text("")
     program = pathlib.Path(folder) / "empty"

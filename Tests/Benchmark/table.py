@@ -10,7 +10,7 @@ MEASURE = pathlib.Path(__file__).resolve().parent.parent / "Servers/measure.py"
 
 
 def run_measured(command, *, name=None):
-    """Runs a command to its end; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped."""
+    """Runs a command, discards its output, and returns its wall and CPU seconds and its peak memory in bytes."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
         finished = subprocess.run(
             [sys.executable, "-I", "-S", MEASURE, result.name, *map(str, command)],
@@ -22,7 +22,7 @@ def run_measured(command, *, name=None):
 
 
 class Row:
-    """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made."""
+    """A command in a table. `command(folder)` returns its arguments; the folder is new, or that of `prepare`."""
 
     def __init__(self, name, command, prepare=None):
         self.name, self.command, self.prepare = name, command, prepare
@@ -40,7 +40,7 @@ class Row:
 
 
 def measure(rows, runs, scratch):
-    """Runs the rows in turn, once to warm up and then `runs` times."""
+    """Runs the rows alternately, once to warm up and then `runs` times."""
     for number in range(runs + 1):
         for row in rows:
             row.run(scratch)

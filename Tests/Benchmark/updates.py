@@ -1,10 +1,10 @@
-"""Connections that wait for updates at rsdump serve, on loopback: memory, time until all know of a change, others meanwhile.
+"""Measures rsdump serve with many waiting connections on loopback: memory, time to notify all, other requests meanwhile.
 
     updates.py [--streams N] [--changes N]
 
-Each process of clients holds some thousands of connections, from addresses of its own in 127/8: one address has no ports for
-all. The clients run on the same cores as the server, so the times are upper bounds. The time of a change begins when the first
-client is told of it, or when the request that publishes it is answered, whichever comes first.
+Each client process has thousands of connections from separate addresses in 127/8, because one address has too few ports. The
+clients run on the same cores as the server, so the times are upper bounds. A change begins when the first client is notified,
+or when the publishing request is answered, whichever comes first.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ EVENTS = b"GET /v2/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\
 
 
 def hold(serving, number, count, pipe):
-    """Holds connections; for each timestamp that it is sent, answers when each connection was told of it."""
+    """Keeps connections open; for each timestamp that it receives, returns when each connection was notified of it."""
     selector = selectors.DefaultSelector()
     connections, opened = {}, time.monotonic()
 
@@ -81,7 +81,7 @@ def milliseconds(seconds):
 
 
 def ask_repeatedly(serving, stop, times):
-    """Other clients: a collection again and again."""
+    """Other clients, which repeatedly request a collection."""
     while not stop.is_set():
         began = time.monotonic()
         assert serving.changeset("main/settings").status == 200

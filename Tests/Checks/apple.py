@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Type-checks every target as an Apple system would compile it, on Linux; needs the debug build.
+"""Type-checks every target on Linux as an Apple system would compile it; needs the debug build.
 
 usage: scripts/check apple [TARGET...]
 
-In a copy of the sources, what Apple systems have not (Glibc, FoundationEssentials, FoundationNetworking) cannot be
-imported, and Darwin, Foundation, Network, os, SwiftUI and others are the stand-ins of Tests/AppleSystems/Modules. The
-flags of each target are those of the debug build: strict memory safety, warnings as errors. A target that has not
-changed since it passed is not compiled again. With TARGET, only these targets and what they import are checked.
+A copy of the sources cannot import modules that Apple systems lack (Glibc, FoundationEssentials, FoundationNetworking), and
+Darwin, Foundation, Network, os, SwiftUI and others are the stand-ins of Tests/AppleSystems/Modules. The flags of each target
+are those of the debug build: strict memory safety, warnings as errors. An unchanged target that has passed is not compiled
+again. With TARGET, only these targets and their imports are checked.
 
-Each call that Apple asks a reason for must be declared in the target's privacy manifest, and nothing else.
+A target's privacy manifest must declare exactly the calls for which Apple requires a reason.
 
-It cannot see whether a stand-in is right, since when a system has what is used, linking, nor how anything behaves:
+The check does not detect wrong stand-ins, the availability of APIs, or faults in linking and behavior: see
 Tests/AppleSystems/README.md.
 """
 import concurrent.futures
@@ -32,11 +32,11 @@ import privacy  # noqa: E402
 
 TARGET_TRIPLE = "x86_64-unknown-linux-gnu"
 
-# What decides a branch: replaced, for the compiler's own answers are Linux's.
+# The conditions of branches, which are replaced because the compiler evaluates them for Linux.
 MISSING = re.compile(r"\bcanImport\((?:Glibc|Musl|Android|FoundationEssentials|FoundationNetworking)\)")
 SYSTEM = re.compile(r"\bos\((\w+)\)")
 CONDITION_LINE = re.compile(r"^\s*#(?:if|elseif)\b.*$", re.MULTILINE)
-# The stand-in of Foundation has another name, for packages that were built with Linux's Foundation need that one.
+# The stand-in of Foundation has a different name, because packages that were built on Linux need Linux's Foundation.
 BEFORE_IMPORT = r"^(\s*(?:@\S+\s+)*(?:public |package |internal |private )?import "
 FOUNDATION = re.compile(BEFORE_IMPORT + r"(?:\w+ )?)Foundation\b", re.MULTILINE)
 QUALIFIED = re.compile(r"\bFoundation\.(?=[A-Za-z])")
@@ -57,13 +57,13 @@ class Target:
         self.name, self.sources, self.imports, self.args, self.system = name, sources, imports, args, system
 
     def copies(self):
-        """Where the sources are for the compiler."""
+        """The path of the sources for the compiler."""
         return [PLACE / "sources" / self.system / source.relative_to(ROOT) for source in self.sources]
 
 
 def dumped():
-    """What Package.swift says."""
-    # With a place of its own, it does not wait for a build to end.
+    """Returns Package.swift as JSON."""
+    # A separate scratch path, so that it does not wait for a running build.
     dump = subprocess.run(
         ["swift", "package", "--scratch-path", str(PLACE / "package"), "dump-package"],
         check=True, capture_output=True, text=True, cwd=ROOT)
@@ -83,7 +83,7 @@ def targets(package):
         elif line.startswith("args: [") and '"-module-name"' in line:
             args = json.loads(line.removeprefix("args: "))
             name = args[args.index("-module-name") + 1]
-            # A program that is imported stands there as the program itself.
+            # An imported program is listed as the program itself.
             modules = [path.stem.replace("-", "_") for path in map(pathlib.Path, inputs) if path.suffix in ("", ".swiftmodule")]
             built[name] = (modules, flags(args))
     for target in package["targets"]:
@@ -94,7 +94,7 @@ def targets(package):
         if name not in built:
             sys.exit(f"check apple: the debug build has no target {target['name']}; run swift build --build-tests")
         found[name] = Target(name, sources, *built[name])
-    # The screens of the sample app are no target on Linux. They differ between systems, and are checked for two.
+    # The screens of the sample app are not a target on Linux. They differ between systems, and are checked for two.
     logic = found["SampleAppLogic"]
     for system in ("macOS", "iOS"):
         name = f"SampleApp_{system}"
@@ -108,7 +108,7 @@ def targets(package):
 
 
 def flags(args):
-    """What a target's command says about the language and its C modules, without what it says about files."""
+    """The flags of a target's command for the language and C modules, without its files."""
     kept, index = [], 1
     while index < len(args):
         argument = args[index]
@@ -140,7 +140,7 @@ def translated(source, darwin, system):
 
     text = CONDITION_LINE.sub(condition, source.read_text())
     text = FOUNDATION.sub(r"\1AppleFoundation", text)
-    # Packages that were built on Linux bring Glibc along; what is imported by its name comes before that.
+    # Packages that were built on Linux import Glibc; modules that are imported by name take precedence.
     words = sorted(set(re.findall(r"\w+", text)) & set(darwin) - {"stat"})
     named = "".join(f"; import {darwin[word]} Darwin.{word}" for word in words)
     text = C_LIBRARY.sub(lambda line: line.group() + named, text, count=1)
@@ -148,7 +148,7 @@ def translated(source, darwin, system):
 
 
 def write(path, text):
-    """Replaces a file whose content is another one."""
+    """Replaces a file if its content differs."""
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -165,7 +165,7 @@ def digest(*parts):
 def compile_module(name, sources, args, output, stamp):
     """Compiles a module, unless the same one has passed before.
 
-    Returns what the compiler says; None if it found nothing.
+    Returns the compiler's messages; None if there are none.
     """
     passed = PLACE / f"{name}.passed"
     if passed.exists() and passed.read_text() == stamp and output.exists():
@@ -202,7 +202,7 @@ def standins():
 
 
 def dependencies(own):
-    """Shows the compiler the modules of other packages, and not this package's own as they are on Linux."""
+    """Gives the compiler the modules of other packages, but not this package's own Linux modules."""
     place = PLACE / "dependencies"
     place.mkdir(parents=True, exist_ok=True)
     wanted = {path.name: path for path in (BUILD / "Modules").glob("*.swiftmodule") if path.stem not in own}
@@ -283,7 +283,7 @@ def main():
                     print(f"== {name}\n{said}", flush=True)
                 order.done(name)
     for name in skipped:
-        print(f"check apple: {name} was not checked, for a target that it imports has failed")
+        print(f"check apple: {name} was not checked, because a target that it imports has failed")
     problems = list(privacy_problems(manifest, texts))
     for problem in problems:
         print(problem)

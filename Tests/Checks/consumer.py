@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""scripts/check consumer: proves what an app gets that depends on this package without its tool.
+"""scripts/check consumer: tests an app that depends on this package without its tool.
 
 A copy of Examples/OfflineExample in a temporary directory depends on this package by path, with `traits: []`. Then:
-  - no package that only the tool needs is among its dependencies, nor fetched, and there are at most four direct ones;
+  - no package that only the tool needs is resolved or fetched, and there are at most four direct dependencies;
   - it builds against the library product;
   - the program needs no shared library and no symbol of libarchive, libyaml, NIO, AsyncHTTPClient or ArgumentParser, and
-    libcurl only from its first request on;
-  - moved alone into an empty directory, and without network where that can be arranged, it prints its records.
-So do the tests of a copy of Examples/TestedApp with the product RemoteSettingsTesting: they pass without network, and leave no
+    loads libcurl only for its first request;
+  - moved alone into an empty directory, and without a network (if permitted), it prints its records.
+The tests of a copy of Examples/TestedApp, with the product RemoteSettingsTesting, also pass without a network, and leave no
 file.
 
-So do the programs of a copy of Tests/ConfigConsumer, which uses remote config: those of one main.swift, made of the lines that a
-start page of the documentation shows and of nothing else, in the directory that the page's commands have made. Beside them, in
-both language modes, compiles what only an app has: types with the names of the library's own, and an older binding. What Mozilla's
-names do is in LibraryTests, and that code compiles with its import changed in test_snippets.
+A copy of Tests/ConfigConsumer uses remote config. Each of its programs is one main.swift with exactly the lines of a start page
+of the documentation, and runs in the directory that the page's commands have made. Types with the same names as the library's,
+and an older binding, compile beside them in both language modes.
 
-What is built is kept in .build-consumer, so that the next time is short. RSDUMP names the tool, else .build/debug/rsdump.
+The build is kept in .build-consumer. RSDUMP names the tool; by default, .build/debug/rsdump.
 """
 import json
 import os
@@ -36,7 +35,7 @@ TOOL_PACKAGES = {
 }
 MOST_DIRECT = 4  # crypto, certificates, asn1, log
 TOOL_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+(NIO|AsyncHTTPClient|ArgumentParser)\w*)$")
-# What the program of a start page prints without network; of the last line, its beginning.
+# The output of a start page's program without a network; of the last line, its beginning.
 START_PAGES = {
     "StartApp": ("start-app", ["au Australia", "br Brazil", "ch Switzerland", "in India", "jp Japan", "ke Kenya", "no Norway",
                                "nowhere Nowhere", "not synced: "]),
@@ -51,7 +50,7 @@ def swift(command, *arguments, package):
 
 def build(package, *arguments):
     """Builds a package, and returns the folder of its programs."""
-    # Nothing is debugged here. The index stays: XCTest's tests are found by it, and other flags would build everything twice.
+    # No debug information. The index remains, because XCTest finds tests by it, and other flags would build everything twice.
     swift("build", *arguments, "-debug-info-format", "none", package=package)
     return pathlib.Path(swift("build", "--show-bin-path", package=package).strip())
 
@@ -78,7 +77,7 @@ def identities(node):
 def dependency_problems(package):
     tree = json.loads(swift("package", "show-dependencies", "--format", "json", package=package))
     found = set(identities(tree)) - {tree["identity"]}
-    # What this package itself depends on, as SwiftPM resolves it for the consumer.
+    # This package's dependencies, as SwiftPM resolves them for the consumer.
     count = len({each["identity"] for own in tree["dependencies"] for each in own["dependencies"]})
     if count > MOST_DIRECT:
         yield f"{count} direct packages are resolved, expected at most {MOST_DIRECT}"
@@ -139,7 +138,7 @@ def tested_app_problems(folder):
     for library, count in (("swift-testing", r"Test run with (\d+) tests?.* passed after ([\d.]+) seconds"),
                            ("xctest", r"Executed (\d+) tests?, with 0 failures .* in ([\d.]+)")):
         arguments = ["--testing-library", library] if library == "swift-testing" else []
-        # timeout(1) ends a test that waits for ever, and what it printed until then is shown.
+        # timeout(1) ends a test that hangs, and its output is shown.
         ended = subprocess.run(
             ["timeout", "60", *without_network([tests, *arguments])], cwd=place,
             env={"PATH": "/usr/bin:/bin", "TMPDIR": str(place), "HOME": str(place)},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check costs: prints how large the package is, and fails above the limits in MOST.
+"""scripts/check costs: prints the size of the package, and fails above the limits in MOST.
 
 A line counts if it is neither empty nor only a comment. The limits of lines are those of the last landing, and only fall: lower
 them with each change that removes code.
@@ -12,7 +12,7 @@ import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = {
-    "lines of code": 50_947, "lines of tests": 46_587, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
+    "lines of code": 50_947, "lines of tests": 39_636, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
 }
 ERROR_TYPE = (r"^\s*(?:(?:@nonexhaustive|public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
               r"[\w.]+\s*:[^{]*\b(?:Error)\b[^{]*\{")

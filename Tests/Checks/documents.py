@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""scripts/check documents: checks ARCHITECTURE.md, CONTRIBUTING.md and all other documents against the package.
+"""scripts/check documents: compares ARCHITECTURE.md, CONTRIBUTING.md and all other documents with the package.
 
-  - The table under "The modules" names every target of Package.swift but the test targets, and no other.
+  - The table under "The modules" lists exactly the targets of Package.swift, except the test targets.
   - The steps under "The data flows" exist: each file, and in it the type or the function that the step names. Each step
-    after the first is mentioned in the files of earlier ones. If something stands between the two, the step says
-    "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
-  - Every promise that SECURITY.md and README.md print bold has its row in the table of promises, and the suites and files that
-    guard it exist.
-  - CONTRIBUTING.md has a row for each stage of scripts/test, and each stage that is named after scripts/test exists.
-  - What every .md file says of commands, options, files, numbers and exit codes holds: statements.py, which see.
+    after the first is mentioned in the files of earlier ones. For an indirect call, the step has "through `Name`": an earlier
+    file mentions that name, and some file of Sources mentions both.
+  - Every guarantee that is bold in SECURITY.md and README.md has a row in the table of guarantees, and its suites and files
+    exist.
+  - CONTRIBUTING.md has a row for each stage of scripts/test, and each stage after `scripts/test` in a document exists.
+  - JSONOutput.md names every member of the JSON documents; DOCUMENTATION.md lists every article.
+  - The commands, options, files, numbers and exit codes in every .md file are right: see statements.py.
 """
 import pathlib
 import re
@@ -21,9 +22,10 @@ from statements import rows, section
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md", "FAQ.md", "GLOSSARY.md"]
-# Where documents promise something, in bold.
+TOOL = ROOT / "Sources/Tool/rsdump/Documentation.docc"
+# The headings under which guarantees are bold.
 PROMISING = {"SECURITY.md": "Guarantees", "README.md": "Guarantees"}
-# Only Macs compile it: Package.swift adds it there.
+# Package.swift adds it on macOS only.
 ON_MACS = {"SampleApp"}
 KIND = r"(?:struct|class|enum|actor|protocol|extension)"
 MEMBER = r"(?:func|var|let|case|struct|class|enum|actor|typealias)"
@@ -53,7 +55,7 @@ def declares(text, symbol):
 
 
 def mentions(text, symbol):
-    """Whether a text has all names that a symbol consists of; an initialiser is called by its type's."""
+    """Whether a text has all names of a symbol; an initializer is called by its type's name."""
     return all(re.search(rf"\b{name}\b", text) for name in symbol.split(".") if name != "init")
 
 
@@ -84,7 +86,7 @@ def step_problems(architecture):
 
 
 def promise_problems(contributing, promising):
-    """What is wrong with the table of promises; `promising` has each document that promises, as its name, text and heading."""
+    """The problems of the table of guarantees; `promising` lists the documents with guarantees: name, text and heading."""
     table = rows(section(contributing, "Tests for each guarantee"))
     swift = "\n".join(path.read_text() for path in sorted(ROOT.glob("Tests/**/*Tests/**/*.swift")))
     for cells in table:
@@ -126,6 +128,28 @@ def stage_problems(name, text, stages):
             yield f"{name}: scripts/test has no stage {stage}"
 
 
+def json_problems(article, kept):
+    """Each member of a command in Tests/Promises/json.txt is in its section of JSONOutput.md, or in the shared objects."""
+    shared = section(article, "Shared objects")
+    for line in kept.splitlines():
+        command, _, path = line.rpartition(" ")[0].partition(": ")
+        place = section(article, "verify" if command == "rebuild" else command) + shared
+        for name in re.findall(r"[\w-]+", re.split(r"\.guards\.|\.fields\[\]\.(?:old|new)\.", path)[0]) if command != "dumps.lock.json" else []:
+            if f"`{name}" not in place:
+                yield f"JSONOutput.md: the section {command} does not name {name}"
+
+
+def index_problems(index, read=lambda path: path.read_text()):
+    """Each article is in DOCUMENTATION.md, and in a group of topics of the site."""
+    articles = sorted(ROOT.glob("Sources/*/*/Documentation.docc/*.md"))
+    topics = " ".join(re.findall(r"^- <doc:/?(\w+)>", "".join(map(read, articles)), re.MULTILINE))
+    for path in articles:
+        if f"({path.relative_to(ROOT)})" not in index:
+            yield f"DOCUMENTATION.md does not list {path.relative_to(ROOT)}"
+        if not re.search(rf"\b{path.stem}\b", topics) and path.stem != "swift-remote-settings":
+            yield f"{path.relative_to(ROOT)} is in no group of topics"
+
+
 def problems():
     texts = {name: (ROOT / name).read_text() for name in DOCUMENTS}
     listed = subprocess.run([ROOT / "scripts/test", "--list"], check=True, capture_output=True, text=True)
@@ -137,6 +161,8 @@ def problems():
     yield from stage_table_problems(texts["CONTRIBUTING.md"], stages)
     for name, text in texts.items():
         yield from stage_problems(name, text, stages | {"quick", "nightly", "one"})
+    yield from json_problems((TOOL / "JSONOutput.md").read_text(), (ROOT / "Tests/Promises/json.txt").read_text())
+    yield from index_problems((ROOT / "DOCUMENTATION.md").read_text())
     yield from statements.problems()
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""scripts/check promises [--accept]: compares what users rely on with the texts kept in Tests/Promises.
+"""scripts/check promises [--accept]: compares the stable interfaces with the texts in Tests/Promises.
 
-It fails for a public enumeration that is neither @nonexhaustive nor documented as closed. What users rely on is the public API
-of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
-commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
-so that a change of the promises shows in the commit that makes it. The article Commands.md, which is made from the help
-texts, is checked and written in the same way. It needs the build of `scripts/test build`, with `serve`, and RSDUMP
-may name another rsdump.
+These are the public API of the libraries' modules, the names and options of the commands, and the members of the JSON documents
+that commands print. The check fails if a text differs, and prints the difference; --accept writes the texts of this build, so
+that a commit shows its changes of the interfaces. The article Commands.md, which is generated from the help texts, is checked
+and written in the same way. The check also fails for a public enumeration that is neither @nonexhaustive nor documented as
+closed. It needs the build of `scripts/test build`; set RSDUMP to use a different rsdump.
 """
 import difflib
 import json
@@ -76,7 +75,7 @@ def undecided_enums(graphs):
     """The public enumerations that are neither @nonexhaustive nor documented as closed, as CHANGELOG.md promises."""
     for module in MODULES:
         symbols = json.loads((graphs / f"{module}.symbols.json").read_text())["symbols"]
-        # An enumeration without cases is a name for what is in it.
+        # An enumeration without cases is a namespace.
         owners = {tuple(symbol["pathComponents"][:-1]) for symbol in symbols if symbol["kind"]["identifier"] == "swift.enum.case"}
         for symbol in symbols:
             text = " ".join(line["text"] for line in symbol.get("docComment", {"lines": []})["lines"])
@@ -109,14 +108,14 @@ def described(text):
             r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)[ ]*(.*)\n((?: {8,}.*\n)*)", part, re.MULTILINE):
         if not label.startswith(("--version", "-h,")):
             sentence = re.split(r"\.(?= |$)| \((?:values|default):", " ".join(f"{first} {rest}".split()))[0]
-            # Examples and what follows a semicolon are left to the help text, unless the words before it say too little.
+            # Omit examples and clauses after a semicolon, unless the words before it are too few.
             clause = re.split(r";|, such as ", sentence)[0]
             found[label] = clause if len(clause.split()) > 3 else sentence
     return found
 
 
 def reference():
-    """The article Commands: a line for each command, argument and option. What several commands share stands once."""
+    """The article Commands: a line for each command, argument and option. Shared ones are listed once."""
     helps = {}
     for name in subcommands():
         for command in [(name, below) for below in subcommands(name)] or [(name,)]:
@@ -140,7 +139,7 @@ def members(value, path=""):
     """Each member of a JSON document with its type: `collections[].timestamp: number`."""
     if isinstance(value, dict):
         for name, inside in value.items():
-            # What is keyed by a collection's name or by a hash has one shape for all of them.
+            # Objects keyed by a collection's name or by a hash have one shape for all keys.
             name = "*" if "/" in name or re.fullmatch(r"[0-9a-f]{64}", name) else name
             yield from members(inside, f"{path}.{name}" if path else name)
     elif isinstance(value, list):
@@ -166,7 +165,7 @@ def refresh_report(dumps, folder):
 
 
 def json_members():
-    """The members of the documents of --format json, of commands that need neither keys nor a network but loopback's."""
+    """The members of the documents of --format json of commands that need no network except loopback."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         dumps, new = folder / "dumps", folder / "new"
@@ -195,7 +194,7 @@ def json_members():
 
 
 def texts():
-    """What this build says, by the name of the file in which it is kept."""
+    """The texts of this build by the names of their files."""
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
         if undecided := list(undecided_enums(pathlib.Path(graphs))):
@@ -205,7 +204,7 @@ def texts():
 
 
 def differences(found, kept=KEPT):
-    """A unified difference for each text that is not the one kept."""
+    """A unified difference for each text that differs from the stored one."""
     for name, text in found.items():
         path = kept / name
         before = path.read_text() if path.exists() else ""

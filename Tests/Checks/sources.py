@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """scripts/check sources: rules that the compiler cannot check.
 
-  - A module in Sources/LAYER depends only on its own layer and on those before it. Tool, Publish and Server meet only in rsdump.
-  - Of two folders of a module, at most one names types of the other; only rsdump's command of all commands is named by them.
-  - Of two states, only succession decides which is used.
-  - Text from outside is compared by its UTF-8 bytes, with ExactString, and not as a String, to which two spellings of é are one.
-    Looked at are the keys of dictionaries, the elements of sets, and `==` on the members that carry such text. Allowed are
-    declarations of the public API, which take what an app's code names, variables of the environment, and the lines in
-    EXCEPTIONS, each with its reason.
+  - A module in Sources/LAYER depends only on its own layer and on those before it. Only rsdump uses all of Tool, Publish and Server.
+  - Of two folders of a module, at most one uses types of the other, except rsdump's main command.
+  - Only `succession` decides which of two states is used.
+  - Untrusted strings are compared by their UTF-8 bytes, with ExactString, and not as a String, for which two forms of é are equal.
+    This applies to the keys of dictionaries, the elements of sets, and `==` on members with such strings. Allowed are
+    declarations of the public API, which accept names from an app's code, environment variables, and the lines in EXCEPTIONS,
+    each with its reason.
 """
 import json
 import pathlib
@@ -21,7 +21,7 @@ LAYERS = ["C", "Format", "Network", "Library", "Dumps", "Job", "Publish", "Serve
 
 
 def manifest():
-    """Package.swift as SwiftPM reads it. The scratch path is another one, so that this waits for no build."""
+    """Package.swift as SwiftPM reads it. A separate scratch path, so that this does not wait for a running build."""
     with tempfile.TemporaryDirectory() as scratch:
         dump = subprocess.run(["swift", "package", "--scratch-path", scratch, "dump-package"],
                               cwd=ROOT, check=True, capture_output=True, text=True)
@@ -39,7 +39,7 @@ def problems(package):
                 yield f"{target['name']} of {layer} depends on {name} of {layers[name]}"
 
 
-# Where timestamps are compared for another purpose: a time ahead of the clock, the history, what people are told.
+# Files that compare timestamps for a different purpose: a time ahead of the clock, the history, messages.
 COMPARE = {
     "BundleHistory", "CollectionFetcher", "CollectionSync", "DiffWords", "DumpsLoader", "EarlierState", "GuardVerification",
     "Import", "ListCommand", "LocalCollection", "MirrorPublication", "MissedRefreshes", "MonitorDocument", "NextState",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A part of scripts/check documents: holds what every .md file says of the program against the program.
+"""A part of scripts/check documents: compares the statements in every .md file with the program.
 
-  - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/options.txt. An option that stands alone in a
-    code span has to be one of some command, or of a script of this repository.
-  - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR) and * stand for any.
-  - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
+  - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/options.txt. An option alone in a code
+    span must be an option of some command, or of a script of this repository.
+  - Files and folders of the repository in code spans, against the file tree. A name in capitals (LAYER) and * match any name.
+  - Numbers that can be counted in the repository: the table COUNTED.
   - The exit codes in FAQ.md, against Sources/Dumps/Dumps/ExitStatus.swift.
   - Links, against files and headings; `doc:` links, against articles.
   - Swift members in code spans, against the declarations in Sources, Examples and Plugins.
@@ -22,10 +22,10 @@ FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 FOLDERS = ("Sources/", "Tests/", "scripts/", "Examples/", "dumps/", ".github/")
-# In a user's own package, or in a dumps directory that is at work.
+# In a user's own package, or in a dumps directory during a command.
 THEIRS = re.compile(r"Sources/(EmbeddedDumps|App\b.*|.*\+EmbeddedDumps\.swift)|dumps/(\.rsdump/?.*|\.gitattributes|main/.*)")
 NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13)))
-# Options of other programs that documents name alone, without their program.
+# Options of other programs that occur alone in documents, without their program.
 FOREIGN = {"--product", "--target", "--filter"}
 
 
@@ -36,7 +36,7 @@ def documents():
 
 
 def commands(text):
-    """Each command of the kept names, such as "keys create", and each group of commands, with its options."""
+    """Each command in the text, such as "keys create", and each group of commands, with its options."""
     always = {"--help", "--version", "-h"}
     found = {"": set(always) | {"--generate-completion-script"}}
     for line in text.splitlines():
@@ -98,7 +98,7 @@ def command_problems(name, text, known, others):
 
 
 def scripts_options():
-    """Options of scripts and checks: those that their texts name."""
+    """The options in the texts of scripts and checks."""
     paths = [*(ROOT / "scripts").iterdir(), *(ROOT / "Tests/Benchmark").iterdir(), *(ROOT / "Examples").rglob("*"),
              *(ROOT / "Tests/Checks").glob("*.py"), *(ROOT / "Tests/Servers").rglob("*.py")]
     texts = [path.read_text(errors="replace") for path in paths if path.is_file() and path.suffix != ".zip"
@@ -133,7 +133,7 @@ def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
 
 
 SERVER_LIMITS = "Sources/Server/SnapshotServer/State/ServerLimits.swift"
-# A number in a document, and what counts it again. Words up to twelve are numbers, too.
+# A number in a document, and the function that counts it. Words up to twelve are numbers, too.
 COUNTED = [
     (r"([\w,]+) fuzz targets", fuzz_targets),
     (r"([\w,]+) of Mozilla's collections", collections),
@@ -191,7 +191,7 @@ def exit_code_problems(faq, swift, known):
                 yield f"FAQ.md: there is no command rsdump {command}"
 
 
-# GitHub's anchors. DocC's keep the capitals.
+# GitHub's anchors; DocC's keep capital letters.
 def anchors(text):
     for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
@@ -215,7 +215,7 @@ def link_problems(name, text):
 
 
 SWIFT = ("Sources", "Examples", "Plugins")
-# Words that the program puts together from two alternatives.
+# Words that the program combines from two alternatives.
 ALTERNATIVES = {"key here"}
 # Members of other libraries: Firebase, Mozilla's older binding, Apple.
 FOREIGN_MEMBERS = {
@@ -288,7 +288,7 @@ def output_problems(name, text):
         for line in lines:
             if re.match(r"\s*([$#\"]|rsdump |git |sudo )", line):
                 continue
-            # A number and what it counts are put together by the program.
+            # The program combines a number and its noun.
             counted = re.sub(r"\b\d+ [a-z]+", "\0", line)
             for part in re.findall(r"(?<![\w./-])[a-z][a-z']*(?: [a-z][a-z']*)+(?![\w./-])", counted):
                 if part not in printed() and part not in ALTERNATIVES:

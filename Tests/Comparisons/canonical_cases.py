@@ -1,7 +1,7 @@
-"""canonical_cases.py SEED COUNT [DIR | changes]: documents and what canonicaljson-rs makes of them, one a line.
+"""canonical_cases.py SEED COUNT [DIR | changes]: documents and their canonical form by canonicaljson-rs, one per line.
 
-Each line is hex(document) TAB hex(canonical form), or hex(document) TAB ! where canonicaljson-rs refuses the document or
-loses something of it. With DIR, the collections found there come first (Firefox's layout: */*.json). With `changes`, each
+Each line is hex(document) TAB hex(canonical form), or hex(document) TAB ! if canonicaljson-rs rejects the document or
+loses a part of it. With DIR, the collections found there come first (Firefox's layout: */*.json). With `changes`, each
 document is a changeset's list of records, and the canonical form is the payload that the server signs at timestamp 1000."""
 import glob, json, random, struct, sys
 import canonicaljson
@@ -106,7 +106,7 @@ def emit(document):
 
 
 def record(identifier):
-    """A record, among them what removing an attachment leaves behind, and `deleted` of every kind."""
+    """A record; some are like those after the removal of an attachment, or have `deleted` of various types."""
     members = [f'"id":"{identifier}"', f'"last_modified":{rng.randrange(1, 2000)}']
     if rng.random() < 0.5:
         members.append('"attachment":' + rng.choice(["null", "null", '{"location":"l","hash":"h"}', "{}", "[]"]))

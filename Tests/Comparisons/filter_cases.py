@@ -1,10 +1,10 @@
-"""filter_cases.py real DIR | filter_cases.py generated SEED COUNT: filters and what pyjexl makes of them, as JSON lines.
+"""filter_cases.py real DIR | filter_cases.py generated SEED COUNT: filters and their results in pyjexl, as JSON lines.
 
-real: every filter_expression of the collections in DIR (Firefox's layout: */*.json) over a grid of contexts. First a line
+real: every filter_expression of the collections in DIR (Firefox's layout: */*.json) in many contexts. First a line
 with the contexts, then for each record one line {"expression", "results"}, a letter per context: T true, F false,
 N another value, E an error.
 generated: one line {"context"}, then lines {"expression", "value"} of expressions within the common subset of pyjexl and
-the filter language. What pyjexl refuses is a bug in the generator, and ends it."""
+the filter language. An expression that pyjexl rejects is a bug in the generator, and stops it."""
 import functools, glob, itertools, json, random, re, sys
 from pyjexl import JEXL
 from pyjexl.evaluator import Context, Evaluator

@@ -5,9 +5,8 @@ let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .erro
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-remote-settings") }
 
-// Copied to a place of its own by scripts/check consumer, and built there as an app's package would be. The
-// script writes the sources of start-app and start-publish, which are what the documentation's start pages show, and
-// copies those of moved.
+// scripts/check consumer copies this package to a temporary directory and builds it like an app. It writes the sources of
+// start-app and start-publish from the documentation's start pages, and copies those of moved.
 let package = Package(
     name: "ConfigConsumer",
     platforms: [.macOS(.v15)],

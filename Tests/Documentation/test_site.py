@@ -1,8 +1,7 @@
-"""The documentation site that scripts/docs built, in a real browser: every page opens without an error, and each user's
-start page can be read on a telephone and on a desk, and leads on.
+"""Tests the documentation site of scripts/docs in a real browser: every page opens without an error, and each start page is
+readable on a phone and on a desktop, and has links.
 
-Run by `scripts/test docs`, which builds the site first. DocC's pages are made by script from data, so that only a browser
-can say whether they open.
+Run by `scripts/test docs`, which builds the site first. Scripts render DocC's pages, so only a browser can test them.
 """
 import functools
 import http.server
@@ -56,7 +55,7 @@ def show(browser, url):
 
 
 def links(browser):
-    """The pages that the content of this page leads to."""
+    """The pages to which the content of this page links."""
     return browser.execute_script(
         "return [...document.querySelectorAll('main a[href]')].map(each => each.pathname)"
         ".filter(each => each.startsWith('/documentation/'))")

@@ -1,30 +1,29 @@
 /* A library between a program and libc (LD_PRELOAD) that counts the program's operations on files below a directory,
- * and makes one of them fail, or lets the machine crash there.
+ * and makes one of them fail, or simulates a crash of the machine at it.
  *
- * FAULTS_BELOW    the directory, as an absolute path without links. Operations on everything else pass uncounted.
- * FAULTS_PROGRAM  the program's name: others that it starts, and that inherit the environment, are left alone.
+ * FAULTS_BELOW    the directory, as an absolute path without links. Other operations are not counted.
+ * FAULTS_PROGRAM  the program's name: programs that it starts, and that inherit the environment, are not affected.
  * FAULTS_LOG      a file to which each operation is written: its number, its traits, its name and its path.
- * FAULTS_KIND     what happens:
- *                   EIO, ENOSPC, EDQUOT, EINTR   the operation fails with this error, and nothing has been done
- *                   full      it fails with ENOSPC, and so does every later one that needs room
- *                   EROFS     it fails with EROFS, and so does every later one that changes anything
+ * FAULTS_KIND     the fault:
+ *                   EIO, ENOSPC, EDQUOT, EINTR   the operation fails with this error, and has no effect
+ *                   full      it fails with ENOSPC, like every later one that needs space
+ *                   EROFS     it fails with EROFS, like every later one that changes anything
  *                   short     a read or write handles half of its bytes
- *                   page      a file is mapped, and none of its pages can be read: whoever touches one gets SIGBUS
- *                   kill      the process is killed before the operation; the machine goes on
+ *                   page      a file is mapped, and an access to any of its pages causes SIGBUS
+ *                   kill      the process is killed before the operation, without a crash
  *                   lost      the machine crashes before it: names and data that were not flushed are lost
- *                   torn      the same, but names last: a file that was not flushed has its old content, or is empty
- *                   mixed     the same, but the first so many changes of names last, and of each file that was not
+ *                   torn      the same, but names persist: a file that was not flushed has its old content, or is empty
+ *                   mixed     the same, but the first changes of names persist, and of each file that was not
  *                             flushed the old content, the new one, or the first bytes of the new one
  * FAULTS_AT       at which operation, from 1 on; 0 for never, -1 for a crash when the program has ended
  * FAULTS_STASH    an empty directory in the same file system, outside of FAULTS_BELOW, for what was removed or replaced
  *
- * The model of a crash. A file's data lasts from the return of fsync or fdatasync on it. A name (made, removed, or
- * renamed) lasts from the return of fsync on its directory; a rename from one directory to another lasts whole when
- * either is flushed, as in file systems with a journal. A file's fsync does not flush its name. What has not lasted is
- * undone, the newest change first, right before the process is killed; so the flushes themselves need not be passed on.
+ * The model of a crash. A file's data persists when fsync or fdatasync on it returns. A name (created, removed, or
+ * renamed) persists when fsync on its directory returns; a rename between directories persists as a whole when either is
+ * flushed, as in file systems with a journal. A file's fsync does not flush its name. Changes that do not persist are
+ * undone, the newest first, before the process is killed, so real flushes are not needed.
  *
- * Not modelled: writes through shared mappings, whether changes of modes and times last, and a disk that reorders what was
- * flushed.
+ * Not modeled: writes through shared mappings, the persistence of modes and times, and a disk that reorders flushed data.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -61,7 +60,7 @@ static unsigned dice(unsigned sides) {
     return (unsigned)(chance >> 33) % sides;
 }
 
-/* A descriptor that is out of the program's way. */
+/* A descriptor that the program does not use. */
 static int own(int fd) {
     static int next = OWN;
     if (fd < 0) return fd;
@@ -259,7 +258,7 @@ static void flushed(int fd) {
     }
 }
 
-/* Takes a name away, with all that is below it. */
+/* Removes a name, with everything below it. */
 static void take_away(struct place place) {
     char name[32];
     snprintf(name, sizeof name, "%d", stashed++);
@@ -317,7 +316,7 @@ static int code(void) {
     return is("EIO") ? EIO : is("EDQUOT") ? EDQUOT : is("EINTR") ? EINTR : is("EROFS") ? EROFS : ENOSPC;
 }
 
-/* Whether the fault of this kind can befall an operation with these traits. */
+/* Whether a fault of this kind can affect an operation with these traits. */
 static int befalls(int traits) {
     if (is("EIO")) return 1;
     if (is("ENOSPC") || is("EDQUOT") || is("full")) return traits & FULL;
@@ -328,9 +327,9 @@ static int befalls(int traits) {
     return 1;
 }
 
-/* Counts an operation. Takes the mutex, which `leave` gives back.
+/* Counts an operation. Locks the mutex, which `leave` unlocks.
  *
- * Returns -1 where it is to fail, with errno set; 1 where it is to be short, or its pages unreadable; else 0. */
+ * Returns -1 if it must fail, with errno set; 1 if it must be short, or its pages unreadable; otherwise 0. */
 static int enter(const char *operation, const char *path, int traits) {
     char letters[6] = {traits & FULL ? 'F' : '-', traits & INTR ? 'I' : '-', traits & SHORT ? 'S' : '-',
                        traits & CHANGES ? 'C' : '-', traits & PAGES ? 'P' : '-', 0};
@@ -401,7 +400,7 @@ int close(int fd) {
     if (!tracked(fd)) return (int)syscall(SYS_close, fd);
     int fault = enter("close", tracked(fd), INTR | FULL);
     track(fd, NULL);
-    /* Linux closes it whatever it returns. */
+    /* Linux closes it even if it returns an error. */
     int result = (int)syscall(SYS_close, fd);
     if (fault) {
         errno = code();
@@ -508,7 +507,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
     void *result = MAP_FAILED;
     int fault = enter("mmap", tracked(fd), PAGES);
     struct stat status;
-    /* There are no pages behind a file's end. */
+    /* There are no pages beyond a file's end. */
     if (fault == 1 && look(fd, &status) == 0) offset = (status.st_size + 0xFFFF) & ~(off_t)0xFFFF;
     if (fault >= 0) result = (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
     leave();
@@ -537,7 +536,7 @@ static int rename_at(int directory, const char *name, int other, const char *tar
             }
             result = (int)syscall(SYS_renameat2, directory, name, other, target, flags);
             if (result == 0 && is_crash()) *note_name(RENAMED) = change;
-            /* Open directories are looked into by the names that they have now. */
+            /* Open directories are accessed by their current names. */
             size_t length = strlen(path);
             for (int fd = 0; result == 0 && fd < MOST; fd++)
                 if (paths[fd] && strncmp(paths[fd], path, length) == 0
@@ -611,7 +610,7 @@ int unlinkat(int directory, const char *name, int flags) {
             if (!(flags & AT_REMOVEDIR)) keep_file(change.from, change.replaced);
         }
         if (flags & AT_REMOVEDIR && is_crash() && is_empty(directory, name)) {
-            /* It is only put away: what was removed from it may have to come back. */
+            /* It is only moved away, because its removed files may have to be restored. */
             snprintf(change.replaced, sizeof change.replaced, "%d", stashed++);
             result = (int)syscall(SYS_renameat2, directory, name, stash, change.replaced, 0);
         } else {

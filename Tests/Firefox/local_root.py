@@ -1,9 +1,9 @@
-"""The signer of local development servers, whose root Firefox has built in.
+"""The signer for local development servers, whose root is built into Firefox.
 
-For a server at http://127.0.0.1, Firefox takes the root `ContentSignatureLocalRoot`. Its key is lost, but Mozilla publishes
-the key of the intermediate authority under it, for this very purpose: autograph-signer.yaml of mozilla-services/autograph,
-signer `remote-settings`, "testing keys that do not grant any power". So a test can issue a leaf that Firefox accepts, with its
-check on. The intermediate authority ends on 2029-03-21; by then Firefox must have another one, and so must this file.
+For a server at http://127.0.0.1, Firefox uses the root `ContentSignatureLocalRoot`. Its key is lost, but Mozilla publishes
+the key of its intermediate authority for this purpose: autograph-signer.yaml of mozilla-services/autograph,
+signer `remote-settings`, "testing keys that do not grant any power". So a test can issue a leaf that Firefox accepts with
+verification. The intermediate certificate expires on 2029-03-21; then Firefox and this file need a new one.
 """
 import base64
 import pathlib

@@ -95,32 +95,25 @@ class Dumps:
         shutil.copytree(self.path, target)
         return Dumps(target)
 
-    def interrupt(self, lock, *collections, length=None):
-        """Goes back to the moment in a commit before the lock file was replaced, with the lock file of before it: the bundles
-        have their names, and the redo log is there, or its first bytes if the machine failed."""
-        work, path = self.path / ".rsdump", self.path / "dumps.lock.json"
-        log = {
-            "replaces": hashlib.sha256(lock).hexdigest(), "staged": sorted(collections), "removed": [],
-            "lock": json.loads(path.read_bytes()),
-        }
-        work.mkdir()
-        (work / "next.json").write_bytes((json.dumps(log) + "\n").encode()[:length])
-        path.write_bytes(lock)
-
     def edit_bundle(self, name, entry, find, put):
         """Edits an entry as somebody would who makes manifest and lock agree with it, and cannot sign it."""
-        path, entries = self.bundle_path(name), self.bundle(name).entries
+        entries = self.bundle(name).entries
         old, new = entries[entry], entries[entry].replace(find, put, 1)
         assert old != new and len(old) == len(new)
         entries[entry] = new
         before, after = (hashlib.sha256(each).hexdigest().encode() for each in (old, new))
         if entry == "records.json":
             entries["manifest.json"] = entries["manifest.json"].replace(before, after)
+        self.rewrite(name, entries)
+
+    def rewrite(self, name, entries, **compression):
+        """Writes a bundle with these entries, its records compressed as said or not at all; the lock agrees with it."""
+        path = self.bundle_path(name)
         with zipfile.ZipFile(path, "w") as archive:
             for filename, content in entries.items():
-                info = zipfile.ZipInfo(filename)
+                info = zipfile.ZipInfo(filename, (1980, 1, 1, 0, 0, 0))
                 info.create_system, info.external_attr = 3, 0o100644 << 16
-                archive.writestr(info, content)
+                archive.writestr(info, content, **(compression if filename == "records.json" else {}))
         lock, content = self.lock, path.read_bytes()
         locked = lock["collections"][name]
         locked["content"] = hashlib.sha256(entries["manifest.json"]).hexdigest()

@@ -15,10 +15,5 @@ def without_verification_time(lock):
     return lock
 
 
-def failed_collections(report):
-    return sorted(each["collection"] for each in report["collections"] if each["status"] == "failed")
-
-
-def refreshed_collections(report):
-    rewritten = ("created", "updated", "repaired", "repacked")
-    return sorted(each["collection"] for each in report["collections"] if each["status"] in rewritten)
+def of(report, name):
+    return next(each for each in report["collections"] if each["collection"] == name)

@@ -46,15 +46,6 @@ def test_unusable_server_zip_is_skipped(sample, empty, fault):
     assert empty.verify().code == rsdump.DONE
 
 
-def test_collection_without_server_zip(sample, empty):
-    sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
-    assert empty.add(sample, ICONS).code == rsdump.DONE
-    position = sample.log_position()
-    assert empty.refresh().code == rsdump.DONE
-    paths = [each["path"] for each in attachment_requests(sample, position)]
-    assert len(paths) == 20 and not any("bundles" in path for path in paths)
-
-
 def test_attachment_rule_decides_what_is_packed(dumps, sample):
     """The rule of a collection that has its bundle already: the bundle is packed again, and nothing is fetched. Other rules are in
     AttachmentSelectorTests."""

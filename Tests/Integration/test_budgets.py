@@ -7,7 +7,7 @@ import rsdump
 import samples
 from git import GitTree
 from test_changes import ICONS, SETTINGS
-from test_pins import of
+from json_shape import of
 
 LARGE = "main/large"
 
@@ -42,13 +42,6 @@ def test_total_budget_is_all_or_nothing(dumps, sample):
     assert dumps.refresh().code == rsdump.DONE
     assert not any("attachments/" in each["path"] for each in sample.requests(position))
     assert dumps.verify("--locked").code == rsdump.DONE and not (dumps.path / ".rsdump").exists()
-
-
-def test_lowered_total_budget_fails_refresh(dumps):
-    budget(dumps, "  total: 10 kB\n")
-    outcome = dumps.refresh("--format", "json")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.json()["overBudget"]["budget"] == "total", str(outcome)
-    assert outcome.json()["failed"] == 0
 
 
 @pytest.mark.parametrize("limit, kind, names", [

@@ -48,24 +48,6 @@ def test_added_edited_and_deleted_records_arrive(dumps, sample):
     assert dumps.verify().code == rsdump.DONE
 
 
-def test_named_collections_only(dumps, sample):
-    before = dumps.files()
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(MARKETS, "nowhere")
-    outcome = dumps.refresh(SETTINGS)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert changed_paths(before, dumps.files()) == {"main/settings.zip", "dumps.lock.json"}
-
-
-def test_full_asks_without_since(dumps, sample):
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    position = sample.log_position()
-    outcome = dumps.refresh("--full")
-    assert outcome.code == rsdump.DONE, str(outcome)
-    asked = [each["path"] for each in sample.requests(position) if f"/settings/changeset" in each["path"]]
-    assert asked and not any("_since" in path for path in asked)
-
-
 def test_signature_without_chain_counts_as_unsigned(sample, tmp_path):
     """As of Mozilla's documented local server: x5u is empty."""
     dumps = Dumps(tmp_path / "dumps")

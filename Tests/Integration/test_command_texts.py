@@ -5,6 +5,8 @@
     $ COMMAND            a command of sh, in a folder with these files; below it, standard output and then standard error
     [2]                  its exit code, unless it is 0
 
+$REPOSITORY is this repository.
+
 In what is expected, ... stands for any characters, and a line of it for any lines. ACCEPT=1 writes what was printed.
 """
 import os
@@ -38,7 +40,8 @@ def steps(text):
 def printed(command, folder):
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=rsdump.TIMEOUT,
-        env=rsdump.environment({"PATH": f"{rsdump.BINARY.parent}:{os.environ['PATH']}"} | AUTHOR | NO_SETTINGS))
+        env=rsdump.environment({
+            "PATH": f"{rsdump.BINARY.parent}:{os.environ['PATH']}", "REPOSITORY": str(rsdump.REPOSITORY), **AUTHOR, **NO_SETTINGS}))
     return (done.stdout + done.stderr).splitlines() + [f"[{done.returncode}]"] * (done.returncode != 0)
 
 

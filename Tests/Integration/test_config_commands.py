@@ -1,7 +1,6 @@
 """`rsdump values`, `check --parameters` and `export` of parameters: remote config, seen from outside."""
 import json
 import pathlib
-import plistlib
 import re
 import shutil
 import subprocess
@@ -35,10 +34,6 @@ def parameters(tmp_path):
     return write
 
 
-def get(path, *arguments):
-    return rsdump.run("values", "--parameters", path, *arguments)
-
-
 def packed(folder, records, name="app"):
     """A dumps directory with these parameters, as they come without a signature."""
     path = folder / f"{name}.json"
@@ -56,22 +51,6 @@ def exported(*arguments):
     outcome = export(*arguments)
     assert outcome.code == rsdump.DONE, str(outcome)
     return arguments[0] / f"exported.{arguments[1]}"
-
-
-def test_defaults_of_every_format(parameters, tmp_path):
-    path = parameters(RECORDS[:1] + RECORDS[4:7])
-    defaults = {"banner_text": "Hello", "price": 2, "limit": "three", "unused": True}
-
-    def check(name, content):
-        file = tmp_path / name
-        file.write_bytes(content)
-        return rsdump.run("check", "--parameters", path, "--defaults", file)
-
-    outcome = check("d.plist", plistlib.dumps(defaults))
-    assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 2 and "unused" not in outcome.out
-    for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
-        outcome = check("d.bad", content)
-        assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
 
 
 KEYWORDS = pathlib.Path(shutil.which("swiftc")).resolve().parents[1] / "lib/swift/host/SwiftSyntax.swiftmodule"
@@ -105,17 +84,6 @@ def test_accessors_of_every_keyword_compile(tmp_path):
     checked = subprocess.run(
         ["swiftc", "-frontend", "-typecheck", "-parse-as-library", source], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
-
-
-def test_nothing_that_is_printed_steers_a_terminal(parameters):
-    key = "pay\u202eload\u200b"
-    path = parameters([
-        {"id": "r", "key": key, "value": "a\u202eb\u0085\u001b"},
-        {"id": "s", "key": key, "value": 1, "filter_expression": "false"}, {"id": "t", "key": key, "value": 1}])
-    for outcome in (get(path, key, "--explain"), get(path), get(path, "x\u202e"), rsdump.run("check", "--parameters", path)):
-        assert not set("\u202e\u200b\u0085\u001b") & set(outcome.out + outcome.err), repr(str(outcome))
-    assert json.loads(get(path, key).out) == "a\u202eb\u0085\u001b"
-    assert "pay\\u{202e}load\\u{200b}" in get(path).out
 
 
 def test_schema_and_tool_agree(parameters):

@@ -1,17 +1,13 @@
 """What `rsdump diff` finds on the server, and how it prints hostile records. Bundles, directories and commits are in
 commands/diff.txt."""
 import html.parser
-import os
-import pty
 import re
-import subprocess
 
 import cmarkgfm
 import pytest
 
 import rsdump
 import samples
-from nginx import free_port
 from test_changes import ICONS, MARKETS, SETTINGS
 
 HOSTILE = {
@@ -69,16 +65,6 @@ def check(document, *, old, new):
         "attachmentBytesRemoved": len(samples.svg(5)) + len(samples.svg(6))}
 
 
-def test_diff_shows_changed_attachment_rule(dumps, tmp_path):
-    after = dumps.copy(tmp_path / "after")
-    text = after.config.read_text()
-    after.config.write_text(re.sub(r"(?m)^( *main/icons:.*\n)( *attachments: all\n)?", r"\1    attachments: none\n", text))
-    assert after.refresh().code == rsdump.DONE
-    outcome = diff(dumps.path, after.path, "--exit-code")
-    assert outcome.code == 1 and outcome.says("attachments in the bundle: 20 → 0"), str(outcome)
-    assert outcome.says("1 of 5 collections changed: no record changes"), str(outcome)
-
-
 def test_diff_with_server(dumps, sample):
     same = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
     assert same.code == rsdump.DONE and same.says("5 collections, no difference"), str(same)
@@ -123,17 +109,6 @@ def test_diff_with_one_failing_collection(dumps, sample):
     assert "3 collections, no difference" in both.out, str(both)
 
 
-def test_diff_with_untrusted_or_unreachable_server(dumps, sample):
-    sample.signing(SETTINGS, {"tampered": True})
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
-    assert outcome.code == rsdump.VERIFICATION and SETTINGS in outcome.err, str(outcome)
-    assert "4 collections, no difference" in outcome.out, str(outcome)
-    nobody = f"http://127.0.0.1:{free_port()}/v1"
-    outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--server", nobody, "--exit-code")
-    assert outcome.code == rsdump.UNREACHABLE, str(outcome)
-
-
 class Page(html.parser.HTMLParser):
     """The tags of a page, and its text outside of code."""
 
@@ -175,33 +150,3 @@ def test_markdown_diff_escapes_records(dumps, sample, tmp_path):
     assert any("alert(1)" in each for each in page.code)
     for text in (outcome.out, diff(dumps.path, after.path).out):
         assert not any(0 < ord(c) < 32 and c != "\n" or ord(c) in (0x7F, 0x9B, 0x2028, 0x202E) for c in text), repr(text)
-
-
-def on_a_terminal(*arguments, env):
-    """What a command prints to a terminal."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [rsdump.BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
-        env=rsdump.environment(env))
-    os.close(terminal)
-    output = b""
-    while True:
-        try:
-            piece = os.read(controller, 65536)
-        except OSError:    # the terminal's other end is closed
-            break
-        if not piece:
-            break
-        output += piece
-    os.close(controller)
-    assert process.wait() == 0
-    return output.decode()
-
-
-def test_diff_colour_needs_terminal(dumps, changed):
-    arguments = ["diff", dumps.path, changed.path]
-    assert "\x1b[32m" in on_a_terminal(*arguments, env={"TERM": "xterm"})
-    assert "\x1b" in on_a_terminal(*arguments, env={"TERM": "xterm", "NO_COLOR": ""})
-    assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "xterm", "NO_COLOR": "1"})
-    assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "dumb"})
-    assert "\x1b" not in rsdump.run(*arguments).out

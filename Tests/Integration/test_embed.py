@@ -1,14 +1,11 @@
 """Bundles as a part of a program: what the compiler makes of them. What the command writes and refuses is in commands/embed.txt."""
-import json
 import re
 import subprocess
 
 import pytest
 
 import rsdump
-import toolchain
 from dumps import Dumps
-from git import GitTree
 from publishing import Team
 from test_snippets import compiler
 
@@ -21,16 +18,6 @@ OUTSIDE = ("-package-name", "app")
 
 def embed(dumps, folder, *arguments, **options):
     return rsdump.run("embed", "--dumps", dumps.path, "--output", folder, *arguments, **options)
-
-
-def compiles(folder):
-    """Whether the C source compiles, and what it has read."""
-    subprocess.run(
-        [toolchain.clang(), "-c", f"{folder.name}.c", "-I", "include", "-o", "/dev/null", "-MD", "-MF", "out.d"], cwd=folder,
-        check=True)
-    found = (folder / "out.d").read_text()
-    (folder / "out.d").unlink()
-    return found
 
 
 def test_embedded_example_is_up_to_date():
@@ -48,39 +35,6 @@ def test_embedded_project_dumps_are_up_to_date():
     dumps = Dumps(rsdump.REPOSITORY / "dumps")
     assert dumps.verify().code == rsdump.DONE
     assert len(dumps.names) == 5 and len(dumps.bundle("blocklists/addons-bloomfilters").attachments) == 2
-
-
-def test_embed_copies_only_recompressed_bundles(dumps, sample, tmp_path):
-    dumps.config.write_text(dumps.config.read_text().replace(f"  {SETTINGS}:\n", f"  {SETTINGS}:\n    compression: stored\n"))
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    assert dumps.refresh().code == rsdump.DONE
-    folder = tmp_path / "Sources/Embedded"
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert [each.name for each in (folder / "bundles").rglob("*.zip")] == ["settings.zip"]
-    read = compiles(folder)
-    assert f"bundles/{SETTINGS}.zip" in read and f"../../dumps/{MARKETS}.zip" in read
-    assert embed(dumps, folder, "--check").code == rsdump.DONE
-
-
-def test_embed_from_git_commit_copies_bundles(dumps, tmp_path):
-    """It is checked out into a directory that is gone when the compiler runs."""
-    GitTree(dumps.path.parent).commit("first")
-    folder = tmp_path / "Sources/Embedded"
-    outcome = rsdump.run("embed", "--dumps", f"git:HEAD:{dumps.path}", "--output", folder)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    read = compiles(folder)
-    assert all(f"bundles/{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
-    assert (folder / f"bundles/{MARKETS}.zip").read_bytes() == dumps.bundle_path(MARKETS).read_bytes()
-    assert json.loads((folder / "dumps.lock.json").read_text()) == dumps.lock
-
-
-@pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", 'x"\n#include "/etc/passwd'.replace("/", "_")])
-def test_embed_refuses_hostile_paths(dumps, tmp_path, name):
-    (tmp_path / name).mkdir()
-    moved = dumps.copy(tmp_path / name / "dumps")
-    outcome = embed(moved, tmp_path / "Embedded")
-    assert outcome.code == rsdump.USAGE and outcome.says("a C source file cannot include this path"), str(outcome)
-    assert not (tmp_path / "Embedded").exists()
 
 
 def test_embed_keeps_similar_names_apart(tmp_path):

@@ -3,15 +3,12 @@ CollectionRefreshTests, what a signature and a chain can have wrong in FormatTes
 import json
 import re
 import time
-import urllib.parse
 
 import pytest
 
 import rsdump
 import samples
 from dumps import Dumps
-from json_shape import failed_collections, refreshed_collections
-from nginx import free_port
 from test_changes import ICONS, MARKETS, SETTINGS
 
 CHANGESET = r"collections/settings/changeset"
@@ -179,28 +176,6 @@ def test_changeset_cut_by_page_limit_is_refused(sample, empty):
     assert outcome.says("the list of records is incomplete", f"the server announced {total} records but sent 3"), str(outcome)
 
 
-def test_next_refresh_fetches_failed_collection(dumps, sample):
-    edit(sample)
-    sample.faults({"path": CHANGESET, "status": 404})
-    assert dumps.refresh().code == rsdump.SOME_FAILED
-    sample.faults()
-    position = sample.log_position()
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert not [each for each in sample.requests(position) if "/markets/" in each["path"]]
-    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
-
-
-def test_json_report_names_failed_collections(dumps, sample):
-    edit(sample)
-    sample.faults({"path": CHANGESET, "status": 404})
-    outcome = dumps.refresh("--format", "json")
-    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    report = outcome.json()
-    assert failed_collections(report) == [SETTINGS]
-    assert refreshed_collections(report) == [MARKETS]
-
-
 @pytest.mark.parametrize("headers", [{"Backoff": "3600"}, {"Retry-After": "3600"}], ids=lambda headers: next(iter(headers)))
 def test_backoff_is_obeyed_by_next_run(dumps, sample, headers):
     sample.faults({"path": "monitor", "status": 503, "headers": headers})
@@ -211,20 +186,6 @@ def test_backoff_is_obeyed_by_next_run(dumps, sample, headers):
     second = dumps.refresh()
     assert second.code == rsdump.BACKOFF, str(second)
     assert any(str(seconds) in second.out + second.err for seconds in range(3500, 3601)), str(second)
-    assert sample.requests(position) == []
-
-
-def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
-    """A run that stopped at it would never get past the monitor, however often it is started."""
-    assert empty.add(sample, SETTINGS, MARKETS, ICONS).code == rsdump.DONE
-    sample.faults({"path": "", "headers": {"Backoff": "3600"}})
-    first = empty.refresh()
-    assert first.code == rsdump.DONE and first.err.count("asked clients to wait until") == 1, str(first)
-    assert sorted(empty.names) == sorted([SETTINGS, MARKETS, ICONS])
-    assert empty.verify().code == rsdump.DONE
-    position = sample.log_position()
-    second = empty.refresh()
-    assert second.code == rsdump.BACKOFF, str(second)
     assert sample.requests(position) == []
 
 
@@ -278,16 +239,6 @@ def test_exit_codes_agree_between_commands(dumps, sample, tmp_path, command, fau
         # 1 says there that the sides differ.
         code = rsdump.VERIFICATION
     assert outcome.code == code, str(outcome)
-
-
-def test_nothing_reachable(sample, empty):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}/v1"
-    assert empty.add(sample, SETTINGS, url=url).code == rsdump.DONE
-    outcome = empty.refresh()
-    assert outcome.code == rsdump.UNREACHABLE, str(outcome)
-    assert outcome.says(urllib.parse.urlsplit(url).netloc), str(outcome)
-    assert empty.names == []
 
 
 @pytest.mark.parametrize("status", [401, 403])

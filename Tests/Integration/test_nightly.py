@@ -14,7 +14,6 @@ from git import ENVIRONMENT, Repository
 from nightly import BRANCH, Nightly
 from publishing import Hook
 from test_changes import ICONS, MARKETS, SETTINGS
-from test_pins import refreshed
 
 GIT_FAILED = 7
 
@@ -36,11 +35,15 @@ def edit_configuration(nightly, edit, branch="main"):
     nightly.on(branch, change)
 
 
+def refreshed(tree):
+    assert Dumps(tree / "dumps").refresh().code == rsdump.DONE
+
+
 def value(dumps, name=SETTINGS, record="telemetry"):
     return {each["id"]: each for each in dumps.bundle(name).records}[record]["value"]
 
 
-def test_nothing_changed(nightly):
+def test_nightly_without_changes(nightly):
     before, branches = nightly.state(), nightly.branches()
     run = check(nightly.run())
     assert "Nothing has changed." in run.summary
@@ -76,25 +79,18 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
 
 
 def test_next_night_continues_the_branch(nightly, sample):
+    """In another clone, which has only the newest commit."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(MARKETS, "nowhere")
     position = sample.log_position()
-    check(nightly.run())
+    check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "shallow", "--depth", "1").path))
     asked = [each["path"] for each in sample.requests(position) if "/changeset" in each["path"]]
     assert not any("/settings/" in path for path in asked), asked
     commits = nightly.new_commits()
     assert [len(nightly.origin.changed_files(each)) for each in commits] == [2, 2]
     [request] = nightly.requests
     assert "`telemetry`" in request["body"] and "`nowhere`" in request["body"]
-
-
-def test_nightly_in_fresh_shallow_clones(nightly, sample):
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    check(nightly.run())
-    sample.delete_record(MARKETS, "nowhere")
-    check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "shallow", "--depth", "1").path))
-    assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 
 
 @pytest.mark.parametrize("squash", [False, True])
@@ -127,7 +123,7 @@ def test_changes_on_base_are_merged_into_branch(nightly, sample):
     assert landed.verify("--locked").code == rsdump.DONE
 
 
-@pytest.mark.parametrize("options", [[], ["--depth", "1"], ["--depth", "1", "--filter=blob:none"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--depth", "1", "--filter=blob:none"]], ids=str)
 def test_bundle_conflict_with_base_is_merged(nightly, sample, options):
     nightly.origin("config", "uploadpack.allowFilter", "true")
     nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
@@ -135,7 +131,7 @@ def test_bundle_conflict_with_base_is_merged(nightly, sample, options):
     check(nightly.run())
     before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
-    nightly.on_main(lambda tree: refreshed(Dumps(tree / "dumps")))
+    nightly.on_main(refreshed)
     sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "fresh", *options).path))
     # No review of an earlier commit is lost.
@@ -152,7 +148,7 @@ def test_foreign_commits_on_branch_are_kept(nightly, sample):
     nightly.on(BRANCH, lambda tree: (tree / "dumps/README").write_text("Why these\n"))
     before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
-    nightly.on_main(lambda tree: refreshed(Dumps(tree / "dumps")))
+    nightly.on_main(refreshed)
     check(nightly.run())
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     assert nightly.origin("show", f"{BRANCH}:dumps/README") == "Why these"
@@ -259,15 +255,10 @@ def test_unmet_configuration_lands_other_collections(nightly, sample):
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
 
 
-@pytest.mark.parametrize("fault, code", [
-    ({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}}, rsdump.BACKOFF),
-    ({"path": "monitor/collections/changes", "body": "{}"}, rsdump.SOME_FAILED),
-], ids=["backoff", "no monitor"])
-def test_nightly_with_unreachable_server(nightly, sample, fault, code):
+def test_nightly_with_unusable_monitor(nightly, sample):
     before, branches = nightly.state(), nightly.branches()
-    sample.faults(fault)
-    run = check(nightly.run(), code)
-    assert ("**Warning:**" if code == rsdump.BACKOFF else "**Error:**") in run.summary
+    sample.faults({"path": "monitor/collections/changes", "body": "{}"})
+    assert "**Error:**" in check(nightly.run(), rsdump.SOME_FAILED).summary
     assert nightly.branches() == branches and nightly.is_untouched(before)
 
 
@@ -281,12 +272,13 @@ def test_server_text_injects_no_workflow_command(nightly, sample):
 
 
 def test_nightly_backoff_is_kept_until_next_run(nightly, sample):
+    before, branches = nightly.state(), nightly.branches()
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
-    check(nightly.run(), rsdump.BACKOFF)
+    assert "**Warning:**" in check(nightly.run(), rsdump.BACKOFF).summary
     sample.faults()
     position = sample.log_position()
     check(nightly.run(), rsdump.BACKOFF)
-    assert sample.requests(position) == []
+    assert sample.requests(position) == [] and nightly.branches() == branches and nightly.is_untouched(before)
 
 
 def test_nightly_without_gh_explains_next_step(nightly, sample):
@@ -470,14 +462,11 @@ def wait_until(condition):
     ["--nonsense"], ["--dumps"], ["--dumps", "/etc"], ["--dumps", "../dumps"], ["--branch", "a..b"],
     ["--remote", "elsewhere"], ["--dumps", "README"],
 ])
-def test_wrong_usage(nightly, arguments):
+def test_nightly_usage_errors(nightly, arguments):
     before = nightly.state()
     run = check(nightly.run(*arguments), rsdump.USAGE)
     assert run.err and nightly.is_untouched(before)
-
-
-def test_outside_of_a_repository(nightly):
-    assert nightly.run(cwd="/").code == rsdump.USAGE
+    assert nightly.run(*arguments, cwd="/").code == rsdump.USAGE, "outside of a repository"
 
 
 def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
@@ -556,7 +545,7 @@ def test_failed_before_commit_lands_nothing(nightly, sample, command, code, mess
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/settings.zip"]
 
 
-def test_the_worst_exit_code_wins(nightly, sample):
+def test_nightly_exits_with_worst_code(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/markets/changeset", "body": "{"})
     sample.delete_record(MARKETS, "nowhere")

@@ -50,42 +50,46 @@ def systemd_root(tmp_path):
     return tmp_path
 
 
-def test_the_units_verify(systemd_root):
+def test_systemd_units_verify(systemd_root):
     judged = run("systemd-analyze", "verify", f"--root={systemd_root}", *UNITS)
     assert judged.returncode == 0 and not judged.stdout + judged.stderr, judged.stderr
 
 
 @pytest.mark.parametrize("unit", [UNITS[0], UPLOAD[0].name])
-def test_the_service_is_hardened(systemd_root, unit):
+def test_systemd_services_are_hardened(systemd_root, unit):
     judged = run("systemd-analyze", "security", "--offline=true", f"--root={systemd_root}", "--threshold=15", unit)
     assert judged.returncode == 0, judged.stdout[-2000:] + judged.stderr
 
 
-@pytest.mark.parametrize("schema, name", [("github-workflows", "github-actions.yml"), ("gitlab-ci", "gitlab-ci.yml")])
-def test_the_workflows_match_their_schema(schema, name):
-    judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", EXAMPLES / name)
+FORMS = rsdump.REPOSITORY / ".github/ISSUE_TEMPLATE"
+PUBLISH_GITLAB = PUBLISH.with_name("gitlab-ci.yml")
+SCHEMAS = [
+    *(("github-workflows", path) for path in (EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS)), ("github-actions", ACTION),
+    ("gitlab-ci", EXAMPLES / "gitlab-ci.yml"), ("gitlab-ci", PUBLISH_GITLAB),
+    ("github-issue-forms", FORMS / "bug.yml"), ("github-issue-config", FORMS / "config.yml")]
+
+
+@pytest.mark.parametrize("schema, path", SCHEMAS, ids=str)
+def test_workflows_and_forms_match_their_schema(schema, path):
+    judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
     assert judged.returncode == 0, judged.stdout + judged.stderr
 
 
-def test_the_workflows_pass_actionlint():
-    for name in (EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS):
-        judged = run("actionlint", "-no-color", name)
-        assert judged.returncode == 0, judged.stdout + judged.stderr
+def test_schema_check_finds_a_misspelled_key(tmp_path):
+    broken = tmp_path / "gitlab-ci.yml"
+    broken.write_text(PUBLISH_GITLAB.read_text().replace("resource_group", "resource_groups"))
+    assert run("check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", broken).returncode == 1
 
 
-def test_zizmor_has_nothing_to_say_of_the_workflows():
-    judged = run("zizmor", "--offline", "--no-config", "--no-progress", EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS, ACTION)
+def test_workflows_pass_actionlint_and_zizmor():
+    paths = EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS
+    judged = run("actionlint", "-no-color", *paths)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    judged = run("zizmor", "--offline", "--no-config", "--no-progress", *paths, ACTION)
     assert judged.returncode == 0 and "No findings" in judged.stdout + judged.stderr, judged.stdout + judged.stderr
 
 
-def test_the_issue_form_matches_its_schema():
-    forms = rsdump.REPOSITORY / ".github/ISSUE_TEMPLATE"
-    for schema, path in (("github-issue-forms", forms / "bug.yml"), ("github-issue-config", forms / "config.yml")):
-        judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
-        assert judged.returncode == 0, judged.stdout + judged.stderr
-
-
-def test_the_documentation_is_that_of_the_products():
+def test_documentation_is_built_for_each_product():
     """What Swift Package Index builds is what people link."""
     manifest = (rsdump.REPOSITORY / "Package.swift").read_text()
     products = re.findall(r'\.library\(name: "(\w+)"', manifest)
@@ -93,7 +97,7 @@ def test_the_documentation_is_that_of_the_products():
     assert sorted(built) == sorted(products)
 
 
-def test_the_values_of_a_release_are_in_one_file(tmp_path):
+def test_release_values_are_in_one_file(tmp_path):
     """Every example, the action and every workflow has them from there."""
     script = rsdump.REPOSITORY / "scripts/fill-release"
     judged = run(script, "--check")
@@ -112,7 +116,7 @@ def test_the_values_of_a_release_are_in_one_file(tmp_path):
     assert "@sha256:${DEBIAN}" in (EXAMPLES.parent / "container/Containerfile").read_text()
 
 
-def test_a_release_consists_of_what_was_tested(tmp_path):
+def test_release_has_the_tested_dependencies(tmp_path):
     """The list of contents is compared with the versions that the tests ran with."""
     script, resolved = rsdump.REPOSITORY / "scripts/bill-of-materials", rsdump.REPOSITORY / "Package.resolved"
 
@@ -130,18 +134,11 @@ def test_a_release_consists_of_what_was_tested(tmp_path):
     assert judged.returncode != 0 and document["pins"][0]["identity"] in judged.stderr, judged.stderr
 
 
-@pytest.mark.parametrize("schema, path", [
-    *(("github-workflows", path) for path in WORKFLOWS), ("github-actions", ACTION)], ids=str)
-def test_the_projects_own_workflows_match_their_schema(schema, path):
-    judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
-    assert judged.returncode == 0, judged.stdout + judged.stderr
-
-
 @pytest.mark.parametrize("path", [
     EXAMPLES / "github-actions.yml", EXAMPLES / "gitlab-ci.yml", ACTION,
     EXAMPLES.parent / "publish/github-actions.yml", EXAMPLES.parent / "publish/gitlab-ci.yml",
     EXAMPLES.parent / "object-store/github-actions.yml"], ids=str)
-def test_a_users_job_compiles_nothing(path):
+def test_example_jobs_compile_nothing(path):
     text = path.read_text()
     assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
     # What is installed is named by its hash.
@@ -149,7 +146,7 @@ def test_a_users_job_compiles_nothing(path):
 
 
 @pytest.mark.parametrize("code, expected", [(0, 0), (3, 3), (4, 0)])
-def test_a_wait_that_the_server_asked_for_fails_no_job(tmp_path, code, expected):
+def test_backoff_fails_no_nightly_job(tmp_path, code, expected):
     *_, step = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
     stub = tmp_path / "rsdump"
     stub.write_text(f"#!/bin/sh\nexit {code}\n")
@@ -166,7 +163,7 @@ def test_a_wait_that_the_server_asked_for_fails_no_job(tmp_path, code, expected)
 
 @pytest.mark.parametrize("path", [EXAMPLES / "github-actions-reminder.yml", WORKFLOWS[0].parent / "reminder.yml"], ids=str)
 @pytest.mark.parametrize("runs, created, code", [("1", "2020-01-01T00:00:00Z", 0), ("0", "2020-01-01T00:00:00Z", 1), ("0", "2999-01-01T00:00:00Z", 0)])
-def test_a_schedule_that_did_not_run_for_a_week_is_red(tmp_path, path, runs, created, code):
+def test_reminder_fails_after_a_week_without_runs(tmp_path, path, runs, created, code):
     """But not one that is new."""
     [step] = yaml.safe_load(path.read_text())["jobs"]["reminder"]["steps"]
     stub = tmp_path / "gh"
@@ -184,12 +181,12 @@ def test_a_schedule_that_did_not_run_for_a_week_is_red(tmp_path, path, runs, cre
     assert "  schedule:\n" in named.read_text()
 
 
-def test_each_example_with_a_schedule_names_the_reminder():
+def test_scheduled_examples_name_the_reminder():
     scheduled = [path for path in EXAMPLES.parent.glob("*/github-actions*.yml") if "  schedule:\n" in path.read_text()]
     assert len(scheduled) == 4 and all("reminder" in path.read_text() for path in scheduled)
 
 
-def test_actions_are_pinned_by_commit_and_permissions_are_few():
+def test_workflow_actions_are_pinned():
     for path in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
         text = path.read_text()
         used = re.findall(r"uses: (\S+)(.*)", text)
@@ -213,7 +210,7 @@ def test_release_notes_are_those_of_the_version():
     assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr
 
 
-def test_the_crontab_line_prints_something_only_if_the_run_failed(tmp_path):
+def test_crontab_prints_only_failures(tmp_path):
     """What a line prints, cron sends by mail."""
     setting, line = [each for each in (EXAMPLES / "crontab").read_text().splitlines() if each and not each.startswith("#")]
     assert setting.startswith("MAILTO=")
@@ -236,7 +233,7 @@ def test_the_crontab_line_prints_something_only_if_the_run_failed(tmp_path):
     assert mail(0) == "" and log.stat().st_size < 1000 and (tmp_path / "dumps.log.1").stat().st_size == 3_000_000
 
 
-def test_the_scripts_are_sound_shell():
+def test_scripts_pass_shellcheck():
     scripts = ("scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT,
                *(f"Examples/on-change/{name}" for name in ("webhook", "slack", "fcm")))
     judged = run("shellcheck", *(rsdump.REPOSITORY / name for name in scripts))

@@ -65,7 +65,7 @@ def several(tmp_path_factory):
 
 
 @pytest.mark.nightly
-def test_a_month(tmp_path):
+def test_month_of_nights(tmp_path):
     """Something changes each night, the server fails in three, and a person merges once a week, in two ways."""
     from conftest import add_and_refresh
     with serving(tmp_path) as (server, nights):
@@ -176,7 +176,7 @@ def section(text, heading):
     return found[1]
 
 
-def test_ten_questions_have_answers_in_the_text(several):
+def test_pull_request_text_of_seven_nights(several):
     nightly, nights, run = several
     [request] = nightly.requests
     body = request["body"]
@@ -221,7 +221,7 @@ def test_ten_questions_have_answers_in_the_text(several):
                       f"**Error:** could not refresh `{ICONS}`, `main/tracking-list`; see the reasons below"]
 
 
-def test_a_type_break_is_beside_the_job(several):
+def test_type_break_is_annotated(several):
     nightly, _, run = several
     assert "Type breaks: change the app before you merge" in run.summary and "record circle" in run.summary
     again = nightly.run("--before-commit", "true", "--also", "Sources", env={"GITHUB_ACTIONS": "true"})

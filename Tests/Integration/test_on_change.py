@@ -260,7 +260,7 @@ def test_apns_gets_background_messages_by_http_2(team, tmp_path):
         assert told(team, command, env) == "pending" and not endpoint.take()
         env["CURL_CA_BUNDLE"] = str(tls.certificate)
         # The numbers of an ECDSA signature may begin with zeros: some tries. Nobody waits for a device that is gone.
-        for _ in range(8):
+        for _ in range(4):
             assert told(team, command, env) == "told"
             first, second = endpoint.take()
             assert (first.path, second.path) == (f"/3/device/{DEVICE}", f"/3/device/{GONE}")

@@ -9,16 +9,16 @@ import pytest
 import rsdump
 from rs_server.client import Server
 
-GIGABYTE = 1 << 30
+LARGE_FILE = 256 << 20
 MEMORY = 16 << 20
 LARGE = large.NAME
 
 
 @pytest.fixture(scope="module")
 def film(tmp_path_factory):
-    """A static origin of one collection with an attachment of 1 GiB, and its server."""
+    """A static origin of one collection with an attachment of 256 MiB, and its server."""
     folder = tmp_path_factory.mktemp("film")
-    with origin_of(GIGABYTE, folder) as nginx:
+    with origin_of(LARGE_FILE, folder) as nginx:
         yield nginx
     shutil.rmtree(folder)
 
@@ -33,7 +33,7 @@ def origin_of(size, folder):
             yield nginx
 
 
-def test_a_gibibyte_needs_as_much_memory_as_a_kibibyte(film, empty, tmp_path):
+def test_large_attachment_needs_as_much_memory_as_small_one(film, empty, tmp_path):
     """Within 16 MiB: the program's own pages, which both count, are more than that in a debug build."""
     with origin_of(1024, tmp_path) as small:
         assert empty.add(small.server, LARGE, url=small.url).code == rsdump.DONE
@@ -46,7 +46,7 @@ def test_a_gibibyte_needs_as_much_memory_as_a_kibibyte(film, empty, tmp_path):
     assert outcome.code == rsdump.DONE, str(outcome)
     assert outcome.peak <= usual + MEMORY, f"{outcome.peak / (1 << 20):.1f} MiB, usually {usual / (1 << 20):.1f}"
     bundle = empty.bundle_path(LARGE)
-    assert bundle.stat().st_size >= GIGABYTE
+    assert bundle.stat().st_size >= LARGE_FILE
     outcome = empty.verify()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert outcome.peak <= usual + GIGABYTE + MEMORY    # a mapped file counts while its pages are looked at
+    assert outcome.peak <= usual + LARGE_FILE + MEMORY    # a mapped file counts while its pages are looked at

@@ -17,7 +17,7 @@ from dumps import Bundle, Dumps
 from serve import Serving
 from verify import check, payload_of
 
-ROUNDS = int(os.environ.get("PUBLISH_KILL_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("PUBLISH_KILL_ROUNDS", "6"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 SETTINGS = """
 id-from: key

@@ -6,13 +6,9 @@ import subprocess
 
 import rsdump
 import verify
-from conftest import REAL_COLLECTIONS
+from conftest import FOREIGN, REAL_COLLECTIONS
 from dumps import Dumps
 from json_shape import lock_entries, without_verification_time
-
-
-def test_every_collection_has_a_bundle(refreshed_real, real_names):
-    assert refreshed_real.names == real_names
 
 
 def test_records_and_timestamps_equal_the_source(refreshed_real, real_names, real):
@@ -74,32 +70,30 @@ def test_every_attachment_matches_its_record(refreshed_real, real_names):
             content = attachments[each["hash"]]
             assert (hashlib.sha256(content).hexdigest(), len(content)) == (each["hash"], each["size"])
             found += 1
-    assert found > 2700
+    assert found > 1000, FOREIGN
 
 
 def test_the_lock_names_every_bundle_and_verify_agrees(refreshed_real, real_names):
-    assert sorted(lock_entries(refreshed_real.lock)) == real_names
+    assert sorted(lock_entries(refreshed_real.lock)) == refreshed_real.names == real_names
     outcome = refreshed_real.verify()
     assert outcome.code == rsdump.DONE, str(outcome)
 
 
-def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_names, tmp_path):
+def test_refresh_elsewhere_is_byte_identical(refreshed_sample, sample, tmp_path):
     """Other time zone, umask, locale and directory name."""
     other = Dumps(tmp_path / "Ein anderer Ort, größer" / "d")
     env = {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
-    assert other.add(real, *reversed(real_names), env=env).code == rsdump.DONE
+    assert other.add(sample, *reversed(refreshed_sample.names), env=env).code == rsdump.DONE
     outcome = other.refresh(env=env, umask=0o077, cwd=tmp_path)
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert other.names == refreshed_real.names
-    for name in real_names:
-        ours, theirs = refreshed_real.bundle_path(name).read_bytes(), other.bundle_path(name).read_bytes()
-        assert ours == theirs, name
-    assert without_verification_time(other.lock) == without_verification_time(refreshed_real.lock)
+    assert {name: other.bundle_path(name).read_bytes() for name in other.names} == {
+        name: refreshed_sample.bundle_path(name).read_bytes() for name in refreshed_sample.names}
+    assert without_verification_time(other.lock) == without_verification_time(refreshed_sample.lock)
     # So is what is made of the same directory.
-    there = refreshed_real.copy(tmp_path / "Ein dritter Ort")
+    there = refreshed_sample.copy(tmp_path / "Ein dritter Ort")
     for form, more in (("tar.zst", ()), ("firefox", ()), ("mirror", ("--url", "https://settings.example.org"))):
         made = []
-        for dumps, options in ((refreshed_real, {}), (there, {"env": env, "umask": 0o077, "cwd": tmp_path})):
+        for dumps, options in ((refreshed_sample, {}), (there, {"env": env, "umask": 0o077, "cwd": tmp_path})):
             output = tmp_path / f"{form}-{len(made)}"
             outcome = rsdump.run("export", "--to", form, "--dumps", dumps.path, "--output", output, *more, **options)
             assert outcome.code == rsdump.DONE, str(outcome)

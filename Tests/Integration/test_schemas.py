@@ -7,7 +7,8 @@ import pytest
 
 import rsdump
 
-# Debian's json-schema-test-suite; scripts/setup installs it.
+# Debian's json-schema-test-suite, of 2022 in Debian 12; scripts/setup installs it. If an update adds a group that fails, mend
+# SchemaValidator, or add the reason to REFUSED.
 SUITE = pathlib.Path("/usr/share/json-schema-test-suite/tests/draft7")
 
 # Groups of the suite whose schemas are refused, by a part of the error: what they refer to is outside of the schema, or they
@@ -87,21 +88,3 @@ def test_the_formats_that_are_checked(sources):
     assert not any(extra.values()), extra
     hits = sum(len(found.get(name, set()) & ids) for name, ids in wanted.items())
     assert hits >= 0.6 * sum(map(len, wanted.values()))
-
-
-def test_a_schema_without_end_ends(sources):
-    """References that multiply, and that lead back to where they are."""
-    chain = {f"d{n}": {"anyOf": [{"$ref": f"#/definitions/d{n + 1}"}] * 9} for n in range(30)}
-    chain["d30"] = {"type": "null"}
-    schemas = {
-        "loop": {"$ref": "#"}, "all": {"allOf": [{"$ref": "#"}]},
-        "many": {"definitions": chain, "properties": {"name": {"$ref": "#/definitions/d0"}}},
-        "slow": {"properties": {"name": {"pattern": "^(a+)+$"}}},
-    }
-    for name, schema in schemas.items():
-        (sources / "main" / f"{name}.json").write_text(json.dumps(
-            {"metadata": {"schema": schema}, "records": {"one": {"name": "a" * 5000 + "b"}}}))
-    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
-    assert outcome.code == rsdump.USAGE
-    assert outcome.err.count("the value or the schema is nested too deeply") == 2 and "slow.json" in outcome.err
-    assert outcome.err.count("validating the collection takes more than 200000000 steps") == 1, outcome

@@ -22,12 +22,6 @@ from serve import Serving, drain
 
 
 @pytest.fixture(scope="module")
-def real_origin(refreshed_real):
-    with Serving("--dumps", refreshed_real.path) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
 def origin(refreshed_sample):
     with Serving("--dumps", refreshed_sample.path) as serving:
         yield serving
@@ -37,12 +31,12 @@ def by_id(records):
     return {record["id"]: record for record in records}
 
 
-def test_a_mirror_of_a_mirror_has_the_same_content(real_origin, refreshed_real, real, real_names, empty):
-    added = empty.add(real, *real_names, url=f"{real_origin.url}/v2")
+def test_refresh_from_serve_has_same_content(origin, refreshed_sample, sample, empty):
+    added = empty.add(sample, *refreshed_sample.names, url=f"{origin.url}/v2")
     assert added.code == rsdump.DONE, str(added)
     outcome = empty.refresh()
     assert outcome.code == rsdump.DONE, str(outcome)
-    ours, theirs = refreshed_real.lock["collections"], empty.lock["collections"]
+    ours, theirs = refreshed_sample.lock["collections"], empty.lock["collections"]
     assert {n: e["content"] for n, e in ours.items()} == {n: e["content"] for n, e in theirs.items()}
     assert empty.verify().code == rsdump.DONE
 
@@ -199,21 +193,6 @@ def test_curl(origin, refreshed_sample, tmp_path):
     assert not (tmp_path / "none").exists() or (tmp_path / "none").read_bytes() == b""
     head = curl("--head", url).decode().lower()
     assert f"content-length: {len(whole)}" in head and "accept-ranges: bytes" in head and "last-modified: " in head
-
-
-def test_watch_serves_a_refresh(dumps, sample):
-    with Serving("--dumps", dumps.path, "--watch") as serving:
-        before = serving.changeset("main/settings").json()
-        sample.patch_record("main/settings", "sync-interval", {"value": 13})
-        sample.put_attachment("main/icons", "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
-        assert dumps.refresh().code == rsdump.DONE
-        expected = dumps.bundle("main/settings").timestamp
-        while serving.changeset("main/settings").json()["timestamp"] != expected:
-            assert serving.process.poll() is None
-        delta = serving.changeset("main/settings", _since=before["timestamp"]).json()
-        assert [each["id"] for each in delta["changes"]] == ["sync-interval"]
-        monitor = serving.changeset("monitor/changes").json()
-        assert {c["collection"]: c["last_modified"] for c in monitor["changes"]}["settings"] == expected
 
 
 def test_watch_reloads_swapped_config_map_once(dumps, sample, tmp_path):

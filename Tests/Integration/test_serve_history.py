@@ -246,14 +246,3 @@ def test_watch_reads_new_commits_as_history(states, sample):
             if value == 31:
                 assert_true_delta(serving.changeset(SETTINGS, _since=older.timestamp), older, kept)
         assert_true_delta(serving.changeset(SETTINGS, _since=before.timestamp), before, kept)
-
-
-@pytest.mark.parametrize("watch", [[], ["--watch"]])
-def test_history_of_shallow_clone(states, watch):
-    clone = states.folder / "shallow"
-    states.tree.git("clone", "--quiet", "--depth", "2", f"file://{states.tree.root}", clone)
-    with Serving("--dumps", clone / states.dumps.path.name, "--history", "git", *watch) as serving:
-        new = states.dumps.bundle(SETTINGS)
-        old = states.all[2].bundle(SETTINGS)
-        assert_true_delta(serving.changeset(SETTINGS, _since=old.timestamp), old, new)
-        assert_full(serving, SETTINGS, "v1", states.stamps(SETTINGS)[0], new)

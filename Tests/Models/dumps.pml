@@ -1,24 +1,24 @@
 /* The order in which a transaction changes a directory of dumps, and in which others read it.
  *
- * One writer commits two collections twice. A killer ends it at any step; the next transaction then finishes the commit or
- * drops it. Two readers look at any moment, one of them as serve does, which wants both collections of one state. Each read
- * must end with bundles and lock entries of the same state: the old one or the new one, never none. The steps have the names
- * that they have in the code (DumpsTransaction):
+ * One writer commits two collections twice. A killer ends it at any step; the next transaction then completes or discards the
+ * commit. Two readers read at any time; one of them, like serve, needs both collections of one state. Each read must end with
+ * bundles and lock entries of the same state: the old one or the new one, never none. The steps have the names of the code
+ * (DumpsTransaction):
  *
  *   stage    a bundle is packed beside the current one
- *   log      the redo log is written: the lock file to be, which lock file it replaces and, if dumps.yaml changes too,
- *            which dumps.yaml. As long as dumps.yaml is that one, the log has no effect
+ *   log      the redo log is written: the new lock file, the hash of the one that it replaces and, if dumps.yaml changes
+ *            too, that of the old dumps.yaml. While dumps.yaml is that one, the log has no effect
  *   configure  dumps.yaml is replaced (rename), in every other commit
  *   name     a staged bundle gets its name (rename)
  *   lock     the lock file as a whole (rename)
  *   clear    the redo log is removed
- *   recover  finishCommit: the log's bundles get their names, then the lock file, then the log goes
+ *   recover  finishCommit: the log's bundles get their names, then the lock file is replaced, then the log is removed
  *
- * A state is a number: 0 is the first one, which is whole; NONE is no file.
+ * A state is a number: 0 is the first, complete one; NONE is no file.
  *
  * Controls: with -DCLEAR_FIRST the redo log is removed before bundles have their names, with -DNO_LOG there is none, with
- * -DLOG_FIRST the log is written before all bundles are staged, with -DIMPATIENT a reader does not look again, with
- * -DBLIND the log has effect whatever dumps.yaml is. Each of them must be found wrong.
+ * -DLOG_FIRST the log is written before all bundles are staged, with -DIMPATIENT a reader does not read again, with
+ * -DBLIND the log has effect with any dumps.yaml. The check must reject each of them.
  */
 
 #define COLLECTIONS 2
@@ -83,7 +83,7 @@ inline commit(state) {
     finish(state);
 }
 
-/* What a transaction begins with. */
+/* The beginning of a transaction. */
 inline recover() {
     if
     :: TAKES_EFFECT(logged, replaces, replaces_yaml, locked, configured) -> finish(logged)
@@ -104,7 +104,7 @@ active proctype writer() {
         :: else ->
             commit(state);
             if
-            /* The killed run ends without having done the rest; the next one begins with what it left. */
+            /* The killed run does not do the rest; the next one starts with its files. */
             :: killed -> killed = false
             :: else -> state++
             fi

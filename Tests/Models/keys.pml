@@ -1,19 +1,18 @@
 /* The order in which a key and its certificates are replaced, and in which others read them.
  *
- * Two writers renew twice each; a lock lets in one at a time. A killer ends them at any step; the next writer then ends
- * what is left. A reader looks at any moment; readers change nothing, so one stands for all. Its read must end with a key
- * and a chain that were made together: those of the old state or those of the new one. The steps have the names that they
- * have in KeyDirectory+Files.swift:
+ * Two writers renew twice each, under a lock. A killer ends them at any step; the next writer then completes the work. A
+ * reader reads at any time; readers change nothing, so one represents all. Its read must end with a key and a chain of the
+ * same state, the old or the new one. The steps have the names of KeyDirectory+Files.swift:
  *
  *   next     KeyDirectory.replace: both, in one file (rename)
  *   key      KeyDirectory.write: the key in its own file (rename)
  *   chain    KeyDirectory.write: the chain in its own file (rename)
  *   clear    KeyDirectory.settle: the one file is removed
  *
- * A state is a number: 0 is the first one, which is whole; NONE is no file.
+ * A state is a number: 0 is the first, complete one; NONE is no file.
  *
  * Controls: with -DNO_NEXT there is no file with both, with -DNO_LOCK writers work at once, with -DCLEAR_FIRST the file with
- * both is removed before each has its own, with -DIMPATIENT a reader does not look again. Each of them must be found wrong.
+ * both is removed before each has its own, with -DIMPATIENT a reader does not read again. The check must reject each of them.
  */
 
 #define NONE 255
@@ -92,7 +91,7 @@ active proctype reader() {
 #ifdef IMPATIENT
             assert(false);
 #endif
-            /* What is the same at a second look is told as it is: keys that do not belong together. */
+            /* If a second read gives the same result, the reader reports keys that do not belong together. */
             assert(!(key == key_before && chain == chain_before));
             key_before = key;
             chain_before = chain

@@ -1,7 +1,7 @@
-"""The steps of "Make a release" in CONTRIBUTING.md as they are printed there, and those of release.yml between them.
+"""Runs the steps of "Make a release" in CONTRIBUTING.md as printed, and those of release.yml between them.
 
-They run in a clone of the last commit, in the order of this file, for a release and for the next one. Only the release build is
-left out: the packages get a program in C that starts the debug build of rsdump.
+They run in a clone of the last commit, in the order of this file, for a release and for the next one. There is no release
+build: the packages contain a C program that starts the debug build of rsdump.
 """
 import json
 import os
@@ -33,7 +33,7 @@ def run(*command, cwd, code=0, **environment):
 
 
 class Clone:
-    """A clone with a remote, and with a swift that has built everything and a gh that notes its arguments."""
+    """A clone with a remote, a fake swift that has built everything, and a fake gh that records its arguments."""
 
     def __init__(self, folder):
         self.path, self.remote, self.programs = folder / "clone", folder / "remote.git", folder / "bin"
@@ -63,7 +63,7 @@ class Clone:
         return run(*command, cwd=cwd or self.path, PATH=f"{self.programs}:{os.environ['PATH']}", **who, **options)
 
     def step(self, number, version=VERSION):
-        """Runs the commands of a step, and returns those that it has left out: the tests, of which this is one."""
+        """Runs the commands of a step, and returns the omitted ones: the tests, which include this one."""
         section = re.split(r"^## .*release.*$", (self.path / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)[1]
         text = re.split(r"^\d+\. ", section, flags=re.MULTILINE)[number]
         lines = textwrap.dedent("".join(re.findall(r"^ {7}.*\n", text, re.MULTILINE))).splitlines()
@@ -73,7 +73,7 @@ class Clone:
         return tests
 
     def write_notes(self, text):
-        """What every change does that users notice, if the last commit is not that of a release."""
+        """Adds the line that every visible change adds, unless the last commit is a release."""
         path = self.path / "CHANGELOG.md"
         notes = path.read_text()
         if "## Unreleased" not in notes:
@@ -97,7 +97,7 @@ def clone(tmp_path_factory):
     return Clone(tmp_path_factory.mktemp("release"))
 
 
-def test_the_steps_lead_to_a_tag_on_a_tested_commit(clone):
+def test_release_steps_tag_a_tested_commit(clone):
     clone.write_notes("- A change that users notice.")
     clone.step(2)
     assert clone("scripts/package", "--version").strip() == VERSION
@@ -114,7 +114,7 @@ def test_the_steps_lead_to_a_tag_on_a_tested_commit(clone):
     assert run("git", "rev-parse", "main", cwd=clone.remote) == run("git", "rev-parse", f"{TAG}^{{commit}}", cwd=clone.remote)
 
 
-def test_the_workflow_makes_a_release(clone):
+def test_workflow_makes_a_release(clone):
     jobs = clone.workflow()
     assert {job["container"] for job in jobs.values() if "container" in job} == {IMAGE}
     assert {job["container"]["image"] for job in clone.workflow("nightly-tests").values() if "image" in job["container"]} == {IMAGE}
@@ -142,7 +142,7 @@ def test_the_workflow_makes_a_release(clone):
     assert (artifact / arguments[arguments.index("--notes-file") + 1]).is_file()
 
 
-def test_another_tag_or_a_change_stops_it(clone):
+def test_wrong_tag_or_changed_file_stops_release(clone):
     [compares] = [step["run"] for step in clone.workflow()["package"]["steps"] if step.get("name") == "The tag is the version"]
     clone("bash", "-ec", compares, code=1, TAG="v9.8.8")
     clone("scripts/package", "--notes", "9.8.8", code=1)
@@ -155,7 +155,7 @@ def test_another_tag_or_a_change_stops_it(clone):
     assert re.fullmatch(pattern.replace(".", r"\."), TAG)
 
 
-def test_after_it_the_examples_install_what_was_released(clone):
+def test_examples_install_the_released_package(clone):
     clone.step(6)
     [deb] = clone.packages.glob("*.deb")
     digest = next(line.split()[0] for line in (clone.packages / "SHA256SUMS").read_text().splitlines() if line.endswith(".deb"))
@@ -168,7 +168,7 @@ def test_after_it_the_examples_install_what_was_released(clone):
     assert clone("git", "status", "--porcelain") == ""
 
 
-def test_the_next_release_begins_there(clone):
+def test_next_release_follows(clone):
     clone.write_notes("- Another change.")
     clone.step(2, "9.8.8")
     clone.package()

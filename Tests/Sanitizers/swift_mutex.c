@@ -1,9 +1,9 @@
-/* Preloaded into tests that are built with the thread sanitizer (scripts/test tsan): tells it of Swift's Mutex.
+/* Preloaded into tests that are built with the thread sanitizer (scripts/test tsan): makes Swift's Mutex known to it.
  *
- * A Mutex that nobody waits for is taken and released by atomic operations in the program's own code, which the sanitizer
- * sees. The rest is in the standard library (_lockSlow and _unlockSlow in swiftlang/swift, LinuxImpl.swift), which is not
- * built with the sanitizer: without this it reports what a Mutex protects as a race as soon as one thread waits for another.
- * Nothing is suppressed: what is outside of a Mutex, or in two different ones, is still a race.
+ * An uncontended Mutex is locked and unlocked by atomic operations in the program's own code, which the sanitizer sees. The
+ * rest is in the standard library (_lockSlow and _unlockSlow in swiftlang/swift, LinuxImpl.swift), which is not built with the
+ * sanitizer: without this library, it reports accesses under a contended Mutex as races. Nothing is suppressed: accesses
+ * without a Mutex, or under different ones, are still races.
  *
  * Linux only. The functions have Swift's calling convention: the Mutex is in the context register. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-"""A loopback endpoint that takes messages by POST and keeps them, with the answers that a test wants."""
+"""A loopback endpoint that stores messages sent by POST, with the answers that a test specifies."""
 import dataclasses
 import http.server
 import json
@@ -16,7 +16,7 @@ class Message:
 
 
 class Loopback:
-    """A server that runs as long as a `with` block does. Its method `answer` answers each request, on the server's thread."""
+    """A server that runs during a `with` block. Its method `answer` answers each request, on the server's thread."""
 
     def __enter__(self):
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,9 +39,9 @@ class Loopback:
 
 
 class Endpoint(Loopback):
-    """`answers` is consumed from its start; then `status` is the answer.
+    """`answers` are used in order; then `status` is the answer.
 
-    `body` and `headers` are what every answer has. `on_message(message)` is called before the answer, on the server's thread.
+    Every answer has `body` and `headers`. `on_message(message)` is called before the answer, on the server's thread.
     """
 
     def __init__(self, status=204, answers=(), on_message=lambda message: None):
@@ -61,6 +61,6 @@ class Endpoint(Loopback):
         handler.wfile.write(self.body)
 
     def take(self):
-        """The messages so far, and forgets them."""
+        """Returns the messages received so far, and clears them."""
         taken, self.messages = self.messages, []
         return taken

@@ -1,4 +1,4 @@
-"""Reads a Server-Sent Events stream with the standard library alone, as a small client would (WHATWG HTML, section 9.2)."""
+"""Reads a stream of server-sent events with the standard library only (WHATWG HTML, section 9.2)."""
 import dataclasses
 import http.client
 import json
@@ -16,7 +16,7 @@ class Event:
 
 
 class EventStream:
-    """An open stream; `with` closes it. `status` and `headers` are those of the answer; comments are kept in `comments`.
+    """An open stream; `with` closes it. `status` and `headers` are those of the answer; `comments` are the comments.
 
     `source` is the client's address.
     """

@@ -1,4 +1,4 @@
-"""Frames of HTTP/2 as bytes: a library for HTTP/2 would refuse to send most of those that `http2_origin` sends."""
+"""Frames of HTTP/2 as bytes: an HTTP/2 library would refuse to send most of the frames that `http2_origin` sends."""
 import struct
 
 DATA, HEADERS, _, RST_STREAM, SETTINGS, _, PING, GOAWAY, WINDOW_UPDATE = range(9)
@@ -24,7 +24,7 @@ def integer(number, prefix=7):
 
 
 def field(name, value):
-    """One header field, literal and without a place in the table."""
+    """One header field, literal and without indexing."""
     name, value = (text.encode("latin-1") for text in (name, value))
     return b"\0" + integer(len(name)) + name + integer(len(value)) + value
 
@@ -52,7 +52,7 @@ class Peer:
         return taken
 
     def next(self):
-        """Kind, flags, stream and payload of the client's next frame."""
+        """Returns the type, flags, stream and payload of the client's next frame."""
         first = self.take(9)
         return first[3], first[4], struct.unpack(">I", first[5:])[0], self.take(int.from_bytes(first[:3], "big"))
 

@@ -1,6 +1,6 @@
-"""An origin over HTTP/2 with TLS: it passes each request on to a server of HTTP/1.1, and breaks the answers it is told to.
+"""An origin over HTTP/2 with TLS: it forwards each request to an HTTP/1.1 server, and damages answers on request.
 
-Frames are written by `http2_faults`, because a library for HTTP/2 would refuse to send most of what is wrong.
+`http2_faults` writes the frames, because an HTTP/2 library would refuse to send most invalid ones.
 """
 import contextlib
 import http.client
@@ -22,7 +22,7 @@ RESET = -1 << 40
 
 
 class Answer:
-    """What the server behind has answered to one request, and the stream that waits for it."""
+    """The upstream server's answer to one request, and the stream that waits for it."""
 
     def __init__(self, connection, stream, path, response):
         self.connection, self.stream, self.path = connection, stream, path
@@ -40,7 +40,7 @@ class Answer:
         self.frames(frame(HEADERS, flags, self.stream, head(self.status, *self.fields)))
 
     def data(self, body):
-        """Sends no more than the client's windows allow, as a correct server does."""
+        """Sends only as much as the client's windows allow, as a correct server does."""
         while body:
             count = self.connection.take_window(self.stream, min(len(body), FRAME))
             self.frames(frame(DATA, 0, self.stream, body[:count]))
@@ -62,7 +62,7 @@ class Answer:
 
 
 class SharedSocket:
-    """A TLS socket that one thread reads and others write: OpenSSL allows one call at a time."""
+    """A TLS socket that one thread reads and others write, with one OpenSSL call at a time."""
 
     def __init__(self, wrapped):
         self.wrapped, self.lock = wrapped, threading.Lock()
@@ -90,7 +90,7 @@ class SharedSocket:
 
 
 class Connection:
-    """One connection. Its requests are answered side by side."""
+    """One connection. Its requests are answered concurrently."""
 
     def __init__(self, origin, socket_):
         self.origin, self.socket, self.peer = origin, socket_, Peer(SharedSocket(socket_))
@@ -98,7 +98,7 @@ class Connection:
         self.windows = threading.Condition()
         self.initial, self.window, self.streams = WINDOW, WINDOW, {}
         self.is_closed = False
-        # The last stream that is answered here, once GOAWAY has said so.
+        # The last stream that is answered after a GOAWAY.
         self.last = float("inf")
 
     def send(self, *frames):
@@ -177,7 +177,7 @@ class Connection:
             self.windows.notify_all()
 
     def reset(self, stream):
-        """The client wants no more of it: whoever waits for its window ends."""
+        """Ends a stream that the client has reset, and those that wait for its window."""
         with self.windows:
             self.streams[stream] = RESET
             self.windows.notify_all()
@@ -195,11 +195,11 @@ class Connection:
 
 
 class HTTP2Origin:
-    """Runs as long as a `with` block does, in front of the server at `behind`, a host and a port.
+    """Runs during a `with` block, in front of the server at `behind`, a host and a port.
 
-    `fault` gets each answer and its number on the connection, and returns what sends it in place of `Answer.send`, or
-    None. `settings` are sent at the start. After `keepalive_requests`, a connection takes no more of them, as nginx's.
-    `requests` are the connections and paths of all requests.
+    `fault` gets each answer and its number on the connection, and returns a replacement for `Answer.send`, or None.
+    `settings` are sent at the start. After `keepalive_requests`, a connection accepts no more, like nginx. `requests`
+    lists the connections and paths of all requests.
     """
 
     def __init__(self, certificate, key, behind=None, settings=(), port=0):

@@ -1,8 +1,7 @@
 """measure.py RESULT COMMAND ...: runs a command and writes its wall and CPU seconds, peak memory in bytes and exit code
-as JSON to the file RESULT. The command's own streams are untouched.
+as JSON to the file RESULT. The command's streams are unchanged.
 
-It is a process of its own because a child starts with the peak memory of the one that forked it: this one has 9 MB,
-a test runner a hundred.
+It is a separate process because a child starts with the peak memory of its parent: 9 MB here, 100 MB in a test runner.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""The Swift toolchain's and the system's own programs, whatever else of their names comes first in PATH."""
+"""The programs of the Swift toolchain and the system, even if others come first in PATH."""
 import functools
 import json
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 
 @functools.cache
 def clang():
-    """The C compiler that packages are built with. Others may be too old for `#embed`."""
+    """The C compiler of the toolchain. Others may be too old for `#embed`."""
     printed = subprocess.run(["swift", "-print-target-info"], check=True, capture_output=True, text=True).stdout
     # …/usr/lib/swift
     resources = pathlib.Path(json.loads(printed)["paths"]["runtimeResourcePath"])

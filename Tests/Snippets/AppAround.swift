@@ -1,4 +1,4 @@
-// What the Swift blocks of the articles find around them in an app. They are compiled, and never run.
+// The declarations that the Swift blocks of the articles assume. They are compiled, and never run.
 
 import Foundation
 @_exported import RemoteConfiguration

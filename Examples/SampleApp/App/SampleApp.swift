@@ -8,8 +8,8 @@ import BackgroundTasks
 import UIKit
 #endif
 
-/// The sample app: records with pictures, which are packaged and then kept up to date, and parameters that change its
-/// looks.
+/// The sample app: packaged records with pictures, which it keeps up to date, and parameters that change its
+/// appearance.
 @main
 struct SampleApp: App {
     #if os(iOS)
@@ -29,7 +29,7 @@ struct SampleApp: App {
     }
 }
 
-/// What the screens show. It is drawn again whenever the store has something new.
+/// The model of the screens, which are drawn again whenever the store has new data.
 @MainActor
 final class SampleModel: ObservableObject {
     static let shared = SampleModel()
@@ -39,7 +39,7 @@ final class SampleModel: ObservableObject {
     @Published private(set) var title = ""
     @Published private(set) var markets: [SampleStore.Market] = []
     @Published private(set) var served: [SampleStore.Served] = []
-    /// Why there is nothing to show, or why the last refresh failed.
+    /// The reason that there is nothing to show, or that the last refresh failed.
     @Published private(set) var problem: String?
     private let store: SampleStore?
 
@@ -63,7 +63,7 @@ final class SampleModel: ObservableObject {
         served = store.served
     }
 
-    /// Draws whenever something has changed, as long as the screen is there.
+    /// Draws after each change while the screen is visible.
     func follow() async {
         guard let store else { return }
         for await _ in store.changes { draw() }
@@ -91,11 +91,11 @@ final class SampleModel: ObservableObject {
     func flag(of market: SampleStore.Market) async -> Data? { await store?.flag(of: market) }
 
     #if os(iOS)
-    /// Asks for the next background refresh. The system decides when it comes.
+    /// Requests the next background refresh. The system chooses its time.
     nonisolated static func scheduleRefresh() {
         let request = BGAppRefreshTaskRequest(identifier: refreshTask)
         request.earliestBeginDate = Date(timeIntervalSinceNow: 4 * 3600)
-        // If background refresh is switched off, the app refreshes while it is open.
+        // If background refresh is turned off, the app refreshes while it is open.
         try? BGTaskScheduler.shared.submit(request)
     }
     #endif
@@ -104,7 +104,7 @@ final class SampleModel: ObservableObject {
 struct MarketsView: View {
     @ObservedObject var model: SampleModel
     @Environment(\.scenePhase) private var phase
-    // After an activation, iOS 17 and later draw this again by themselves; on earlier systems the model does.
+    // After an activation, iOS 17 and later draw this again automatically; on earlier systems the model does.
     @RemoteConfigProperty(key: "accent", fallback: "#2f6fd0") private var accent: String
 
     var body: some View {
@@ -131,7 +131,7 @@ struct MarketsView: View {
     }
 }
 
-/// What each collection serves, since when, from where, and its last error.
+/// The records of each collection, their date and source, and the collection's last error.
 struct StatusView: View {
     @ObservedObject var model: SampleModel
 
@@ -181,7 +181,7 @@ extension Image {
 }
 
 extension Color {
-    /// A colour from `#rrggbb`; grey for any other text.
+    /// A color from `#rrggbb`; gray for any other text.
     init(hex: String) {
         guard hex.hasPrefix("#"), hex.utf8.count == 7, let number = UInt32(hex.dropFirst(), radix: 16) else {
             self = .gray
@@ -193,7 +193,7 @@ extension Color {
 }
 
 extension RemoteSettingsConfig {
-    /// The settings of the sample: `SAMPLE_SERVER` and `SAMPLE_ROOT` in the environment name your own server.
+    /// The settings of the sample. The environment variables `SAMPLE_SERVER` and `SAMPLE_ROOT` select your own server.
     static func ofSampleApp() throws -> RemoteSettingsConfig {
         var settings = try SampleStore.packagedSettings()
         let environment = ProcessInfo.processInfo.environment

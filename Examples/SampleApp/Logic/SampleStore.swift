@@ -1,10 +1,9 @@
 import Foundation
 import RemoteConfiguration
 
-/// What the sample app shows, and what it does when the system wakes it. It has everything except screens, so that an
-/// app with SwiftUI and a program in a terminal can share it.
+/// The logic of the sample app, without screens, which an app with SwiftUI and a program in a terminal share.
 public final class SampleStore: Sendable {
-    /// A market, as the list shows it.
+    /// A market in the list.
     public struct Market: Identifiable, Hashable, Sendable {
         public let id: String
         public let name: String
@@ -12,15 +11,15 @@ public final class SampleStore: Sendable {
         public let hasFlag: Bool
     }
 
-    /// What one collection serves, as the status screen shows it.
+    /// The state of one collection on the status screen.
     public struct Served: Identifiable, Hashable, Sendable {
         /// `bucket/collection`.
         public let id: String
-        /// How many records there are, and where they come from.
+        /// The number of records, and their source.
         public let records: String
         /// The day on which they changed on the server; `nil` if there are none.
         public let since: String?
-        /// Why the last sync failed; `nil` if it succeeded.
+        /// The reason that the last sync failed; `nil` if it succeeded.
         public let error: String?
     }
 
@@ -28,23 +27,23 @@ public final class SampleStore: Sendable {
         let name: String
     }
 
-    /// The service of the app, which also keeps the update channel open while somebody listens.
+    /// The service of the app, which also keeps the update channel open while there is a listener.
     public let service: RemoteSettingsService
     /// The app's parameters.
     public let config: RemoteConfig
     private let markets: RemoteSettingsClient
 
-    /// What the app does at its start. Uses no network.
+    /// Creates the store at the start of the app. Uses no network.
     ///
     /// - Parameters:
-    ///   - storage: the directory for what is fetched. An app that shares it with an extension uses one in the
+    ///   - storage: the directory for fetched data. An app that shares it with an extension uses one in the
     ///     container of the app group.
     ///   - settings: the server, the trusted roots, and what is packaged.
     public convenience init(storage: String, settings: RemoteSettingsConfig) {
         self.init(service: RemoteSettingsService(storageDirectory: storage, config: settings))
     }
 
-    /// The same with an existing service, such as that of a test.
+    /// Creates the store with an existing service, such as that of a test.
     public init(service: RemoteSettingsService) {
         self.service = service
         markets = service.makeClient(collectionName: "markets")
@@ -83,7 +82,7 @@ public final class SampleStore: Sendable {
         }
     }
 
-    /// The state of the whole service as JSON, as a fleet of devices reports it. Uses no network.
+    /// The state of the whole service as JSON, for a report to your server. Uses no network.
     public func report() throws -> Data { try JSONEncoder().encode(service.inspect()) }
 
     /// The picture of a market, from the package or the storage, or else from the server; `nil` if it cannot be fetched
@@ -95,7 +94,7 @@ public final class SampleStore: Sendable {
         return try? await markets.attachment(for: record).data
     }
 
-    /// Asks the server for what is newer. Pulling the list down calls this.
+    /// Fetches newer data from the server. Pulling the list down calls this.
     ///
     /// - Returns: the text for the user if that fails. The old records are still shown.
     public func refresh() async -> String? {
@@ -111,20 +110,20 @@ public final class SampleStore: Sendable {
         }
     }
 
-    /// The work of a background refresh. It ends when the system cancels the task. What is stored by then stays.
+    /// Does a background refresh. It ends when the system cancels the task, and keeps the data stored so far.
     ///
     /// - Returns: whether the app has the newest state.
     public func refreshInBackground() async -> Bool { await refresh() == nil }
 
     /// Handles a push message, which may be for another part of the app.
     ///
-    /// - Returns: whether it announces something newer, so that it is time to refresh.
+    /// - Returns: whether it announces newer data, so that the app should refresh.
     public func isAnnouncement(_ message: [AnyHashable: Any]) -> Bool {
         let isStale = (try? config.handlePushMessage(message)) ?? false
         return service.handlePushMessage(message) || isStale
     }
 
-    /// Yields each time that the app should draw itself again: when records have changed, when parameters were
+    /// Yields whenever the app should draw again: when records have changed, when parameters were
     /// activated, or when an update has been fetched and activated.
     public var changes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -150,7 +149,7 @@ public final class SampleStore: Sendable {
 }
 
 extension SampleStore {
-    /// The settings with which the app ships: the server, the roots and the packaged snapshots.
+    /// The settings that the app ships with: the server, the roots and the packaged snapshots.
     public static func packagedSettings() throws -> RemoteSettingsConfig {
         try RemoteSettingsConfig(from: .embeddedSampleDumps)
     }

@@ -6,7 +6,7 @@ import SampleAppLogic
 //
 //     sample-terminal STORAGE [SERVER TRUST_ROOT]
 //
-// It draws what is packaged. With a server, it also refreshes once and draws again.
+// It draws the packaged data. With a server, it also refreshes once and draws again.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 guard [1, 3].contains(arguments.count) else {

@@ -1,6 +1,6 @@
-/* A library to preload on Linux: the time of day is later by as many seconds as the file SHIFTED_CLOCK names says, read
- * anew at each call, so that a script can move every process that it has started to another day at once. Clocks that
- * time-outs run by, and the times of files, stay as they are.
+/* A library to preload on Linux: the time of day is later by the number of seconds in the file SHIFTED_CLOCK, which is
+ * read at each call, so that a script can move all its processes to another day at once. The clocks of timeouts and the
+ * times of files do not change.
  *
  * libfaketime 0.9.10 does more and cannot be used here: it changes the environment before main(), after which Swift 6.3
  * no longer finds its arguments, and without a faked CLOCK_MONOTONIC it breaks clock_nanosleep().

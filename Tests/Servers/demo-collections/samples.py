@@ -1,6 +1,6 @@
-"""The sample collections as a folder of dumps. Three are written by hand beside this file, two are made by code.
+"""The sample collections as a folder of dumps. Three are files beside this one, two are generated.
 
-Nothing here comes from Mozilla, and nothing depends on chance or on the clock.
+Nothing here comes from Mozilla, and nothing depends on random numbers or on the clock.
 """
 import hashlib
 import json
@@ -23,7 +23,7 @@ def svg(number):
 
 
 def icons(folder):
-    """Twenty records with an attachment each, the files beside the dump."""
+    """Returns twenty records with an attachment each, and writes the files beside the dump."""
     records = []
     for number in range(3, 23):
         content, identifier = svg(number), f"petals-{number:02}"

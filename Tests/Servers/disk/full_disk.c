@@ -1,5 +1,5 @@
-/* A library to preload on Linux: after as many bytes as FULL_DISK_AFTER says, every write to a regular file fails with
- * ENOSPC, as on a disk that is full; what was written so far stays. Sockets, pipes and terminals go on.
+/* A library to preload on Linux: after FULL_DISK_AFTER bytes, every write to a regular file fails with ENOSPC, as on a
+ * full disk. Earlier data remains, and sockets, pipes and terminals still work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static atomic_long left = -1;
 
-/* How much of `wanted` still fits. */
+/* Returns how many of the `wanted` bytes still fit. */
 static long room(int file, long wanted) {
     struct stat status;
     const char *text = getenv("FULL_DISK_AFTER");

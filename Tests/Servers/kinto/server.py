@@ -4,8 +4,8 @@
     server.py start --data DIR [--port N] [--review]    in the background; prints its URL, the process id is in DIR/pid
     server.py stop  --data DIR
 
-Everything that it writes is in DIR: pki/root.sha256 (the root to trust), attachments/, requests.jsonl, log, pid, url.
-Without --port a free one is taken. With --review, collections are published by kinto-signer after a review.
+It writes only to DIR: pki/root.sha256 (the root to trust), attachments/, requests.jsonl, log, pid, url.
+Without --port, it uses a free port. With --review, collections are published by kinto-signer after a review.
 """
 import argparse
 import logging

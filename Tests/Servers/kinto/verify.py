@@ -1,4 +1,4 @@
-"""Checks a signature with autograph-utils, over the answer of a server or over bytes out of a bundle."""
+"""Checks a signature with autograph-utils, over a server's answer or over the bytes in a bundle."""
 import asyncio
 
 import canonicaljson
@@ -8,7 +8,7 @@ from rs_server.pki import ONECRL_SIGNER, SIGNER
 
 
 class ChainSession:
-    """Gives autograph-utils chains that are already here, where it expects an HTTP session."""
+    """Provides stored chains to autograph-utils, which expects an HTTP session."""
 
     def __init__(self, chain_of):
         self.chain_of = chain_of
@@ -35,7 +35,7 @@ class ChainAnswer:
 
 
 def check(payload, bucket, signature, x5u, chain_of, root):
-    """True, or an exception of autograph-utils. `chain_of(url)` gives the PEM bytes; `root` is hex with or without colons."""
+    """Returns True, or raises an exception of autograph-utils. `chain_of(url)` gives the PEM bytes; `root` is hex with or without colons."""
     name = ONECRL_SIGNER if bucket.startswith("security-state") else SIGNER
     verifier = SignatureVerifier(
         ChainSession(chain_of), MemoryCache(), bytes.fromhex(root.replace(":", "")), ExactMatch(name))

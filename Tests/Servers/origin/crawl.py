@@ -1,6 +1,6 @@
-"""Copies what a Remote Settings server answers into plain files, to be served under another address.
+"""Copies the answers of a Remote Settings server into plain files, to serve them under a different address.
 
-The addresses inside (`attachments.base_url`, `x5u`) become the new one's. Both are outside of what is signed.
+The addresses in them (`attachments.base_url`, `x5u`), which are not signed, are changed.
 """
 import json
 import pathlib
@@ -16,8 +16,8 @@ def fetch(url):
 
 class Crawl:
     """
-    server: its URL, with /v1; attachments: the folder with its attachments' files, which are linked rather than copied
-    where that is possible; target: the folder for the files; address: the URL that they will be served under, with /v1.
+    server: its URL, with /v1; attachments: the folder of its attachments, which are linked if possible; target: the folder for
+    the files; address: their new URL, with /v1.
     """
 
     def __init__(self, server, attachments, target, address):

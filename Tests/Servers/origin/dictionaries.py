@@ -1,4 +1,4 @@
-"""Deltas of attachments (RFC 9842), made and served as Mozilla's server does it.
+"""Deltas of attachments (RFC 9842), made and served as by Mozilla's server.
 
 `build` is the job (cronjobs/src/commands/build_compression_dictionaries.py): the newest attachment of a record is
 compressed with each of the up to five before it as a raw dictionary. `Edge` serves a crawled folder and maps a request that

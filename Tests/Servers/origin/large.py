@@ -1,4 +1,4 @@
-"""A dump with one large attachment of repeatable pseudo-random bytes, for a test server to load."""
+"""A dump with one large attachment of reproducible pseudo-random bytes for a test server."""
 import hashlib
 import json
 import pathlib

@@ -1,6 +1,6 @@
 """A private nginx that serves a crawled folder on loopback: ranges, keep-alive, no compression.
 
-Everything of it is in one folder: nginx.conf, error.log, access.jsonl (a line of JSON for every request), files/.
+All its files are in one folder: nginx.conf, error.log, access.jsonl (a line of JSON for every request), files/.
 """
 import json
 import os
@@ -44,7 +44,7 @@ FILES = """\
 root {folder}/files;
         location = /v1/ {{ default_type application/json; try_files /v1/index.json =404; }}
         location ~ /changeset$ {{
-            # Plain files know no delta: as with an unknown _since, the answer is the whole collection, elsewhere.
+            # Plain files have no deltas: as for an unknown _since, the answer redirects to the whole collection.
             if ($arg__since) {{ return 307 $scheme://$http_host$uri?_expected=$arg__expected; }}
             default_type application/json;
             try_files $uri.json =404;
@@ -53,7 +53,7 @@ root {folder}/files;
 """
 
 def free_port():
-    """A port where nothing answers, below those that the system hands to outgoing connections."""
+    """Returns an unused port, below those that the system uses for outgoing connections."""
     while True:
         port = random.randrange(20000, 32000)
         with socket.socket() as probe:
@@ -62,7 +62,7 @@ def free_port():
 
 
 class Nginx:
-    """Runs for as long as a `with` block does."""
+    """Runs during a `with` block."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -78,7 +78,7 @@ class Nginx:
         binary = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         if binary is None:
             raise FileNotFoundError("there is no nginx: run scripts/setup")
-        # As root, nginx would serve as another user, who may not read this folder.
+        # As root, nginx would use a different user, who may not read this folder.
         user = "user root;" if os.getuid() == 0 else ""
         configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
         configuration.write_text(self.configuration(user))
@@ -107,7 +107,7 @@ class Nginx:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def requests(self, since=0):
-        """The requests logged after a `log_position()`; each is logged when it has ended."""
+        """The requests logged after a `log_position()`; each is logged when it is complete."""
         with open(self.log, "rb") as log:
             log.seek(since)
             return [json.loads(line) for line in log.read().splitlines()]

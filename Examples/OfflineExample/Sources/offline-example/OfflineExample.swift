@@ -8,14 +8,14 @@ import Glibc
 import Musl
 #endif
 
-/// Prints the records that it was built with. That needs no file and no network. If a server is given, it then syncs
-/// with that server and prints what has changed.
+/// Prints the embedded records, without a file or a network. If you specify a server, it then syncs with that server, and
+/// prints the changes.
 ///
 ///     offline-example [STORAGE [SERVER TRUST_ROOT]]
 ///
 /// STORAGE is a directory for the data of syncs. SERVER is a base URL such as http://127.0.0.1:8888/v1. TRUST_ROOT is
 /// the SHA-256 of the server's root certificate. If the packaged snapshots are of the same server, the sync fetches
-/// only what is newer. To see that, put the server's dumps into `dumps` and build again.
+/// only newer data. To see that, put the server's dumps into `dumps` and build again.
 @main
 enum OfflineExample {
     static func main() async {
@@ -34,7 +34,7 @@ enum OfflineExample {
 
     static func run(_ arguments: [String]) async throws {
         let storage = arguments.first ?? "offline-example-storage"
-        // The server and the root are those in dumps/dumps.yaml.
+        // The server and the root are those in the lock file.
         var config = RemoteSettingsConfig(
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [.embeddedDumps],
             trustRoots: try TrustAnchors(parsing: ["ccdf64636a96267c548a23ef0a783a312920e2463a5804b3f4e865e79e575b71"]))
@@ -70,7 +70,7 @@ enum OfflineExample {
         let streams = clients.map { ($0.collectionName, $0.changes()) }
         print("sync with \(service.serverURL)")
         for result in try await service.syncCollections() { print(result) }
-        // This ends the streams, which have all changes up to now.
+        // This ends the streams, which have received all changes.
         service.shutdown()
         for (name, stream) in streams {
             var isUnchanged = true

@@ -15,7 +15,7 @@ struct DiffCommand: AsyncParsableCommand {
               rsdump diff git:HEAD                    changes that are not committed yet
               rsdump diff dumps server main/markets   changes that a refresh would bring
               rsdump diff dumps sources:sources       changes that publish would make
-            For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
+            For details, see Diff.md in share/doc/rsdump.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))

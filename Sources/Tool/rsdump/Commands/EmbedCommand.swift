@@ -14,7 +14,7 @@ struct EmbedCommand: AsyncParsableCommand {
             The app reads the bundles in place. Exits with 6 if --check finds a change.
               rsdump embed --swift Sources/App/Dumps.swift --types
               rsdump embed --check --server prod
-            For details, see Refresh.md in share/doc/rsdump.
+            For details, see Embed.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames

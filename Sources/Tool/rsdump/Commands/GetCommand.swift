@@ -13,7 +13,7 @@ struct GetCommand: AsyncParsableCommand {
         discussion: """
             Uses the network only with --sync, or for an attachment that is not stored.
               rsdump get main/markets --storage /tmp/app --packaged dumps --sync
-            For details, see Exchange.md in share/doc/rsdump.
+            For details, see Show.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: SomeCollections

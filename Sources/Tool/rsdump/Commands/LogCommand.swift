@@ -12,8 +12,8 @@ struct LogCommand: AsyncParsableCommand {
         discussion: """
             Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
               rsdump log main/markets
-              rsdump log --id de --tags     releases that contain a record, with its value
-            For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
+              rsdump log --id jp --tags     releases that contain a record, with its value
+            For details, see Log.md in share/doc/rsdump.
             """)
 
     @Argument(help: "The collection; without it, --id lists the tags that contain the record.", transform: collectionID)

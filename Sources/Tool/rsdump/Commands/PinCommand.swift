@@ -13,7 +13,7 @@ struct PinCommand: AsyncParsableCommand {
             A refresh leaves a pinned collection unchanged, and reports whether the server has a newer state.
               rsdump pin main/markets --reason "bug 1234" --until 2026-12-31
               rsdump pin --all --at v1.0
-            For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
+            For details, see Pins.md in share/doc/rsdump.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)

@@ -13,7 +13,7 @@ struct ShowCommand: AsyncParsableCommand {
             Does not verify signatures; rsdump verify does that.
               rsdump show main/markets --records | jq .name
               rsdump show main/icons petals-05 --attachment -o icon.svg
-            For details, see Exchange.md in share/doc/rsdump.
+            For details, see Show.md in share/doc/rsdump.
             """)
 
     @OptionGroup var argument: BundleArgument

@@ -15,7 +15,7 @@ struct VerifyCommand: AsyncParsableCommand {
             if verification fails; otherwise with 1 if a budget or guard is violated.
               rsdump verify --locked
               rsdump verify --dumps git:v1.0
-            For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
+            For details, see Verify.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames

@@ -1,5 +1,5 @@
-// What an app has in a module of its own: types whose names other modules have too. None of them may be hidden by an
-// import of the library. Each has a member that the library's type of that name does not have.
+// Types in a module of the app, with names that other modules have too. An import of the library must hide none of them.
+// Each has a member that the library's type of that name lacks.
 
 public protocol Logger: Sendable {
     func log(_ message: String, level: LogLevel)

@@ -5,7 +5,7 @@ import RemoteSettingsBlocking
 
 typealias OlderService = OlderBinding.RemoteSettingsService
 
-/// What is handed to Rust code stays the older service; everything else reads by the new one.
+/// Rust code gets the older service; everything else reads through the new one.
 struct BothServices: Sendable {
     let service: RemoteSettingsService
     let older: OlderService

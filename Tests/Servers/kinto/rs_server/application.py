@@ -22,7 +22,7 @@ def settings(data, host):
         "cache_backend": "kinto.core.cache.memory",
         "permission_backend": "kinto.core.permission.memory",
         "userid_hmac_secret": "test-only",
-        # Kinto builds URLs from these two, not from the request.
+        # Kinto builds URLs from these two settings, not from the request.
         "http_scheme": "http",
         "http_host": host,
         "batch_max_requests": "200",
@@ -31,12 +31,12 @@ def settings(data, host):
         "bucket_write_principals": "system.Everyone",
         "multiauth.policies": "basicauth",
         "attachment.base_path": str(data / "attachments"),
-        # Empty, so that records have relative locations; clients read the other one.
+        # Empty, so that records have relative locations; clients read the other setting.
         "attachment.base_url": "",
         "attachment.extra.base_url": f"{base}/attachments/",
         "attachment.folder": "{bucket_id}-workspace/{collection_id}",
         "attachment.extensions": "any",
-        # Else a file that was once asked for before it was there stays missing.
+        # Otherwise, a file that was requested before it existed would remain missing.
         "pyramid.reload_assets": "true",
         "attachment.keep_old_files": "true",
         "changes.resources": " ".join(f"/buckets/{bucket}" for bucket in BUCKETS),
@@ -49,7 +49,7 @@ def settings(data, host):
 
 
 def make(data, host, review=False):
-    """The WSGI application that keeps its files in `data` and is reached at `host` (name:port).
+    """The WSGI application that stores its files in `data`, at the address `host` (name:port).
 
     With `review`, collections are published by kinto-signer: see review.py.
     """

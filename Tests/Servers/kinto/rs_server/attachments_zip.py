@@ -1,11 +1,11 @@
-"""The server's zip of a collection's attachments, from the present state: it lags as soon as the collection changes."""
+"""The server's zip of a collection's attachments at the current state; it is outdated when the collection changes."""
 import json
 import pathlib
 import zipfile
 
 
 def build(storage, attachments, bucket, collection, omit=(), corrupt=()):
-    """Writes `bundles/BUCKET--COLLECTION.zip`; records in `omit` are left out, those in `corrupt` get wrong bytes."""
+    """Writes `bundles/BUCKET--COLLECTION.zip` without the records in `omit`, and with wrong bytes for those in `corrupt`."""
     attachments = pathlib.Path(attachments)
     target = attachments / "bundles" / f"{bucket}--{collection}.zip"
     target.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What tests and scripts do to a running server, each in one call. Standard library only."""
+"""Functions with which tests and scripts control a running server. Standard library only."""
 import base64
 import json
 import pathlib
@@ -11,16 +11,16 @@ import uuid
 
 SERVER = pathlib.Path(__file__).resolve().parent.parent / "server.py"
 EDITOR, REVIEWER = "admin", "reviewer"
-# The buckets of a server that was started for reviews.
+# The buckets of a server with --review.
 WORKSPACE, PREVIEW, PUBLISHED = "main-workspace", "main-preview", "main"
 
 
 class RequestFailed(Exception):
-    """A request that was not answered with a 2xx."""
+    """A request whose status was not 2xx."""
 
 
 class Server:
-    """A running test server with its data directory. It ends with `stop()` or at the end of a `with` block."""
+    """A running test server with its data directory. `stop()` or the end of a `with` block stops it."""
 
     def __init__(self, data, url):
         self.data, self.url = pathlib.Path(data), url
@@ -44,7 +44,7 @@ class Server:
 
     @property
     def v2(self):
-        """The URL of the same server as a v2 one."""
+        """The server's v2 URL."""
         return self.url.removesuffix("/v1") + "/v2"
 
     # Requests
@@ -99,7 +99,7 @@ class Server:
         return self.send("DELETE", f"{self.collection_path(name)}/records/{identifier}")["data"]
 
     def put_attachment(self, name, identifier, filename, content, mimetype="application/octet-stream"):
-        """Uploads through kinto-attachment, which writes the record's `attachment`; makes the record if missing."""
+        """Uploads through kinto-attachment, which writes the record's `attachment`; creates the record if necessary."""
         boundary = uuid.uuid4().hex
         head = (
             f"--{boundary}\r\nContent-Disposition: form-data; name=\"attachment\"; filename=\"{filename}\"\r\n"
@@ -109,7 +109,7 @@ class Server:
         return json.loads(self.request("POST", url, body, f"multipart/form-data; boundary={boundary}"))
 
     def remove_attachment(self, name, identifier):
-        """Through kinto-attachment, which leaves `"attachment": null` in the record."""
+        """Deletes through kinto-attachment, which leaves `"attachment": null` in the record."""
         self.request("DELETE", f"{self.url}{self.collection_path(name)}/records/{identifier}/attachment")
 
     def changeset(self, name):
@@ -118,7 +118,7 @@ class Server:
     def monitor(self):
         return self.changeset("monitor/changes")
 
-    # Behaviour
+    # Behavior
 
     def faults(self, *rules):
         self.control("PUT", "faults", list(rules))
@@ -132,19 +132,19 @@ class Server:
     def sign_again(self, *names):
         return self.control("POST", "sign", {"collections": names})
 
-    # Of a server that was started for reviews
+    # For a server with --review
 
     def set_status(self, name, status, user=EDITOR):
-        """What an editor or a reviewer asks for: to-review, to-sign, work-in-progress, to-rollback, to-resign."""
+        """Requests a status as an editor or a reviewer does: to-review, to-sign, work-in-progress, to-rollback, to-resign."""
         return self.send("PATCH", self.collection_path(name), {"data": {"status": status}}, user=user)
 
     def publish(self, name):
-        """A review that is asked for by one person and approved by another one."""
+        """Requests a review as one user, and approves it as another one."""
         self.set_status(name, "to-review")
         self.set_status(name, "to-sign", user=REVIEWER)
 
     def publish_with(self, **specification):
-        """How signatures are made from now on: see signing.py."""
+        """Sets how later signatures are made: see signing.py."""
         self.control("PUT", "review", specification)
 
     def build_zip(self, name, omit=(), corrupt=()):
@@ -165,13 +165,13 @@ class Server:
         return time.time()
 
     def wait_for_ended_clients(self):
-        """Returns once the server has closed all connections of ended processes, whose last requests may begin until then."""
+        """Waits until the server has closed all connections of exited processes, whose last requests may still begin."""
         place, close_wait = f":{int(self.url.split(':')[2].split('/')[0]):04X}", "08"
         while any(each[1].endswith(place) and each[3] == close_wait for each in map(str.split, open("/proc/net/tcp"))):
             time.sleep(0.01)
 
     def requests(self, since=0):
-        """The requests that began after a `log_position()`. A request is logged when its answer has ended, and the
-        answer to a client that is gone may end in a later test."""
+        """The requests that began after a `log_position()`. A request is logged when its answer is complete, which for a
+        client that has exited may be during a later test."""
         with open(self.log, "rb") as log:
             return [entry for entry in map(json.loads, log) if entry["time"] >= since]

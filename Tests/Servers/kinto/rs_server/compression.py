@@ -1,4 +1,4 @@
-"""Gzip of JSON and PEM answers, as the network in front of Remote Settings does it."""
+"""Compresses JSON and PEM answers with gzip, as the CDN of Remote Settings does."""
 import gzip
 
 from .front import answer, collect

@@ -1,14 +1,14 @@
-"""Control of the test server, beside the protocol: JSON over /__control__/… (never in the request log).
+"""Controls the test server: JSON over /__control__/… (never in the request log).
 
     PUT  faults       [rule, …]                                   see faults.py
-    PUT  kinto        {eos, eos_url, eos_message}                 Kinto's own settings; what is not given is as at start
+    PUT  kinto        {eos, eos_url, eos_message}                 Kinto's own settings; omitted ones are reset
     POST load         {dumps, names, synthesize}                  see loader.py
     PUT  signing      {collection, signatures: […]}               see signing.py; signs again
-    PUT  review       {specification}                          the signature of what is published from now on; see review.py
+    PUT  review       {specification}                          the signature of later publications; see review.py
     POST sign         {collections: […]}                          new signatures over the same data; all if empty
     POST zip          {collection, omit: […], corrupt: […]}       see attachments_zip.py
-    POST forget       {collection}                                drops the tombstones and the older timestamps
-    POST save|restore {name}                                      the whole state but for files
+    POST forget       {collection}                                removes the tombstones and the older timestamps
+    POST save|restore {name}                                      the whole state without files
 """
 import json
 import traceback

@@ -2,12 +2,12 @@
 
     path        regular expression, searched in path and query
     times, skip how often the rule applies (default: always), and how many matching requests pass before that
-    status      answered instead of asking the application, with `body` (text) and `headers`
+    status      the answer instead of the application's, with `body` (text) and `headers`
     body        alone: status 200 with this text
     redirect    a 302 to this URL
     headers     added to the answer
-    corrupt     true: the first byte of the body is another one
-    truncate    only so many bytes of the body, then the connection is closed
+    corrupt     true: the first byte of the body is changed
+    truncate    this number of bytes of the body, then the connection is closed
     slow        [bytes, seconds]: that many bytes at a time, with a pause after each
     endless     true: a body without an end
 """

@@ -1,9 +1,8 @@
-"""The protocol in front of Kinto: what today's Remote Settings does and kinto-changes does not, for /v1 and for /v2.
+"""The protocol in front of Kinto: the behavior of Remote Settings that kinto-changes lacks, for /v1 and for /v2.
 
-v1 takes a bare and a quoted `_since`; v2 takes a bare one, and its tombstones have no `last_modified`. On v2 a missing or wrong
-number is answered 422 with `detail`, and on both a `_since` after the year 2100 is refused. A `_since` that is too old is
-answered by a 307 to the same URL without it: on v1 for the monitor after 21 days, on v2 if it never was a timestamp of the
-collection.
+v1 accepts a bare and a quoted `_since`; v2 only a bare one, and its tombstones have no `last_modified`. On v2, a missing or wrong
+number is answered 422 with `detail`. On both, a `_since` after the year 2100 is rejected. A `_since` that is too old is answered
+by a 307 to the same URL without it: on v1 for the monitor after 21 days, on v2 if it was never a timestamp of the collection.
 """
 import email.utils
 import json
@@ -51,7 +50,7 @@ class Front:
                 return refusal
             # The last value counts.
             environ["QUERY_STRING"] = urlencode(query)
-        # Kinto itself refuses a repeated parameter, and passes over an empty one.
+        # Kinto itself rejects a repeated parameter, and ignores an empty one.
         if v2 and "_since" in query or [value != "" for name, value in pairs if name == "_since"] == [True]:
             refusal = self._check_since(environ, start_response, pairs, query, f"{bucket}/{collection}", v2)
             if refusal is not None:
@@ -83,7 +82,7 @@ class Front:
         return None
 
     def _check_since(self, environ, start_response, pairs, query, name, v2):
-        """The answer to a `_since` that is not to be passed on, or None."""
+        """The answer to a `_since` that is not forwarded, or None."""
         raw = query["_since"]
         number = raw.strip('"')
         if number.isdigit() and int(number) > YEAR_2100:
@@ -97,7 +96,7 @@ class Front:
                 return answer(
                     start_response, "400 Bad Request", [("Content-Type", "application/json")],
                     json.dumps({"detail": detail}).encode())
-            # On the monitor only: the changeset of a collection is answered with its data.
+            # On the monitor only: a collection's changeset is still answered with its data.
             if name == MONITOR:
                 start_response("204 No Content", [])
                 return []
@@ -130,7 +129,7 @@ class Front:
 
 
 def collect(app, environ):
-    """Runs a WSGI application to its end: status, headers without the length, body."""
+    """Runs a WSGI application to its end, and returns the status, the headers without the length, and the body."""
     kept = {}
 
     def start(status, headers, exc_info=None):

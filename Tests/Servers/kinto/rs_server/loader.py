@@ -12,10 +12,10 @@ class Loader:
         self.registry, self.attachments = registry, pathlib.Path(attachments)
 
     def load(self, dumps, names=(), synthesize=None):
-        """Loads the named collections, by default all; their timestamps stay as they are.
+        """Loads the given collections, by default all, with their timestamps.
 
-        An attachment whose bytes are beside the dump and match its record is published as it is. With `synthesize`,
-        any other gets made-up bytes, repeatable and at most so many, and its record their hash and size.
+        An attachment whose bytes are beside the dump and match its record is published unchanged. With `synthesize`, any
+        other gets at most this number of reproducible bytes, and its record their hash and size.
         """
         dumps = pathlib.Path(dumps)
         names = list(names) or sorted(f"{p.parent.name}/{p.stem}" for p in dumps.glob("*/*.json"))
@@ -48,7 +48,7 @@ class Loader:
             if synthesize is None:
                 return 0
             size = max(1, min(attachment["size"], synthesize))
-            # Hexadecimal digits: about as compressible as the certificates and images that they stand for.
+            # Hexadecimal digits compress about as well as the certificates and images that they replace.
             body = random.Random(record["id"]).randbytes(size // 2 + 1).hex().encode()[:size]
             attachment.update(hash=hashlib.sha256(body).hexdigest(), size=size)
         target = self.attachments / attachment["location"]

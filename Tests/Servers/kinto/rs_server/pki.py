@@ -1,11 +1,11 @@
 """A throw-away content-signature PKI, all P-384.
 
 `make(folder)` writes
-    leaf.key.pem, next.key.pem      the signing key in use and the one that a key rotation brings
-    root.sha256, otherroot.sha256   SHA-256 of each root's DER, as in the configuration of a client
+    leaf.key.pem, next.key.pem      the current signing key and that after a key rotation
+    root.sha256, otherroot.sha256   SHA-256 of each root's DER, as configured in clients
     chains/*.pem                    leaf, intermediate, root in one file each
 
-Chains over leaf.key: chain, onecrl (the leaf's name is the one for security-state), expired, otherroot. Over next.key, under
+Chains over leaf.key: chain, onecrl (the leaf has the name for security-state), expired, otherroot. Over next.key, under
 the same root: next.
 """
 import datetime

@@ -1,5 +1,5 @@
-"""The server with kinto-signer: what editors write in `main-workspace` is signed into `main-preview` when they ask for a
-review, and into `main` when somebody else approves it.
+"""The server with kinto-signer: changes in `main-workspace` are signed into `main-preview` when an editor requests a
+review, and into `main` when a different user approves it.
 
 kinto-signer copies and signs; its key and chain are the test server's. This module is its signing backend.
 """
@@ -13,7 +13,7 @@ SETTINGS = {
     "signer.allow_floats": "true",
     "signer.signer_backend": "rs_server.review",
     "changes.resources": f"/buckets/{PUBLISHED} /buckets/{PREVIEW}",
-    # Nothing is signed but by kinto-signer.
+    # Only kinto-signer signs.
     "rs_server.buckets": "",
 }
 

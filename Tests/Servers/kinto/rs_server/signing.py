@@ -1,10 +1,10 @@
-"""Signs a collection's records as Remote Settings does, at once with every write.
+"""Signs a collection's records as Remote Settings does, immediately after every write.
 
 How a collection is signed is a list of signature specifications, by default one; tests set others:
     key      "leaf" (default) or "next"
-    chain    a name in the PKI's `chains`; by default the one that fits the bucket and the key
+    chain    a name in the PKI's `chains`; by default the one for the bucket and the key
     tampered true: the signature is over other bytes
-    nochain  true: x5u is empty, as of a server that signs with a bare key
+    nochain  true: x5u is empty, as on a server that signs with a bare key
 """
 import base64
 import pathlib
@@ -28,7 +28,7 @@ class Signer:
         self.known_timestamps = {}  # collection URI: every timestamp that was ever signed
 
     def sign_collection(self, storage, bucket, collection):
-        """Signs the present records and puts the signatures into the collection's metadata; the records stay as they are."""
+        """Signs the current records, and writes the signatures to the collection's metadata; the records do not change."""
         uri = f"/buckets/{bucket}/collections/{collection}"
         timestamp = storage.resource_timestamp("record", uri)
         records = sorted(storage.list_all("record", uri), key=lambda record: record["id"])
