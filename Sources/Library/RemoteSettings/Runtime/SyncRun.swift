@@ -26,6 +26,8 @@ extension LocalCollection {
         return CollectionSyncResult(id, of: result)
     }
 
+    fileprivate var isNeverAsked: Bool { session.config.isPackagedOnly || overriding != nil }
+
     /// The outcome of every sync in these cases: a local file replaces the collection, only packaged records are used,
     /// or the collection may not use the network. It is `nil` in all other cases.
     ///
@@ -50,9 +52,7 @@ extension LocalCollection {
     func syncIfEmpty(owner: WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
-                "\(id): not synced, because the last sync failed; reads will sync again after "
-                    + "\(failure.nextTry.rfc3339)"
-            )
+                "\(id): not synced, because the last sync failed; the next read syncs after \(failure.nextTry.rfc3339)")
             return .failure(failure.error)
         }
         return await sync(trigger: .empty, owner: owner).result
@@ -83,6 +83,10 @@ extension Session {
     ) async -> Result<[CollectionSyncResult], any Error> {
         let began = now
         defer { keepNotes() }
+        if !collections.isEmpty, collections.allSatisfy(\.isNeverAsked) {
+            let outcomes = collections.compactMap { each in each.outcomeWithoutNetwork.map { (each.id, $0) } }
+            return .success(outcomes.sorted { $0.0 < $1.0 }.map { .init($0, $1) })
+        }
         do {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
             let results = await collections.concurrentMap(width: Self.width) { collection in
@@ -147,10 +151,7 @@ struct SyncRun: Sendable {
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
                 throw RemoteSettingsError.other(
-                    reason:
-                        "\(client.server): the server sent an empty response (204) instead of the list of its "
-                        + "collections"
-                )
+                    reason: "\(client.server): the response with the list of collections is empty (204)")
             }
             serverTime = document.serverTime(now: began)
             monitor = try mapFailure(of: try MonitorChangeset(parsing: document.body)) {
