@@ -17,7 +17,7 @@ from test_real_time import APP, made_origin
 KINDS = ("EIO", "ENOSPC", "full", "kill", "lost", "torn", "mixed")
 STORAGE = rsdump.BINARY.with_name("test-process")
 # The stage faults of scripts/test takes 17.
-EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "53"))
+EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "151"))
 STEP = max(EVERY // 17, 1)
 
 

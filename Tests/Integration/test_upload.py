@@ -14,7 +14,7 @@ from store import Bucket, Store
 from store_proxy import StoreProxy
 
 SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
-CLIENTS = ["rclone", "aws"]
+CLIENTS = ["rclone", pytest.param("aws", marks=pytest.mark.nightly)]
 
 
 LIST = "buckets/monitor/collections/changes/changeset"
@@ -239,7 +239,7 @@ def test_upload_refuses_bad_input(team, bucket, tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "none", tmp_path / "empty"):
         assert upload(folder, bucket, "rclone", fails=True)
-    for client in CLIENTS:
+    for client in ["rclone", "aws"]:
         class Nobody(Bucket):
             environment = bucket.environment | {"RCLONE_CONFIG_STORE_SECRET_ACCESS_KEY": "wrong", "AWS_SECRET_ACCESS_KEY": "wrong"}
 
