@@ -41,7 +41,7 @@ package struct JobClone: Sendable {
         self.remote = remote
         git = GitCommand(directory: top, seconds: 1800, access: .remote, settings: ["remote.\(remote).mirror=false"])
         guard try await git.run(["remote", "get-url", remote], limit: .whole).status == 0 else {
-            throw JobProblem(.usage, "this clone has no remote \(remote); list the remotes with: git remote")
+            throw JobProblem(.usage, "this clone has no remote named \(remote); name one with --remote")
         }
     }
 

@@ -51,7 +51,7 @@ struct UptakeStatusTests {
         let ofSignature: [Failure] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
             .signatureMismatch(signer: signer), .noSignatures, .noChains,
-            .tooManySignatures(count: 17, limit: 16), .onlyUnknownModes(["x"]),
+            .onlyUnknownModes(["x"]),
             .newerThanVerification(Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
         ]
         let ofChain: [Failure] = [

@@ -193,7 +193,7 @@ extension SourceReader {
             guard let content = PlainScalar.content(scalar.string) else {
                 throw error(
                     line, "\(scalar.string) is a string to some YAML readers and another type to others",
-                    "put a string in quotes; write a number as in JSON, and true, false and null in lower case")
+                    "put it in quotes if it is a string, or write it as in JSON")
             }
             return SourceNode(content: content, line: line)
         case .sequence(let elements):

@@ -45,7 +45,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .present: "with any timestamp"
+        case .present: "of this collection"
         case .at(let timestamp): "at \(timestamp) (\(timestamp.rfc3339))"
         case .asOf(let time): "from \(time.rfc3339) or before"
         case .revision(let name): "in the commit \(name)"

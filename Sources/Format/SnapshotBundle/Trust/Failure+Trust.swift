@@ -265,11 +265,6 @@ extension Failure {
             + "verified: accept the collection as unsigned (accept-unsigned: true under trust: in dumps.yaml, "
             + "acceptsUnsigned in an app), or configure a chain on the server")
 
-    /// The metadata has more signatures than `Limits` allows.
-    static func tooManySignatures(count: Int, limit: Int) -> Self {
-        Self(.untrusted, "the collection has \(count) signatures, over the limit of \(limit) (Limits.signatures)")
-    }
-
     /// None of the signatures is in the only known mode, `p384ecdsa`.
     static func onlyUnknownModes(_ modes: [String]) -> Self {
         Self(.untrusted, "all signatures have the mode \(list(modes)); only p384ecdsa is supported")

@@ -137,15 +137,12 @@ extension UnverifiedSnapshot {
     /// collection's name.
     ///
     /// - Parameter message: the hash of this snapshot's payload. Callers reuse it to try several chains.
-    /// - Throws: ``Failure``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
+    /// - Throws: ``Failure``: `noSignatures`, `noChains`, `onlyUnknownModes`, or
     ///   `noValidSignature` with the error of each signature.
     func newestChain(
         of chains: [String: Result<VerifiedChain, Failure>], signer: SignerName, _ message: SignedMessage
     ) throws(Failure) -> VerifiedChain {
         guard !signatures.isEmpty else { throw .noSignatures }
-        guard signatures.count <= Limits.signatures else {
-            throw .tooManySignatures(count: signatures.count, limit: Limits.signatures)
-        }
         guard signatures.contains(where: \.namesChain) else { throw .noChains }
         let known = signatures.enumerated().filter(\.element.isKnown)
         guard !known.isEmpty else { throw .onlyUnknownModes(signatures.map(\.mode)) }

@@ -80,7 +80,7 @@ struct KeysCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The name in the certificate; required by keys issue, optional for keys request.", valueName: "name"))
+                "The name in the certificate. keys issue requires it; keys request has a default.", valueName: "name"))
         var name: String?
 
         @OptionGroup var output: FileOutput
@@ -158,8 +158,8 @@ extension KeysCommand {
             commandName: "request",
             abstract: "Create a key, and a certificate request to send to the issuer.",
             discussion: """
-                For a root or an intermediate key that somebody else keeps. The key stays in the directory; install the \
-                certificate with keys renew.
+                Use this if someone else keeps the root or intermediate key. The key stays in the directory; install \
+                the certificate with keys renew.
                   rsdump keys request keys --for signer --output signer.csr
                 For details, see Keys.md in share/doc/rsdump.
                 """)

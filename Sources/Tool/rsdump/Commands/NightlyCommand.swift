@@ -20,20 +20,21 @@ struct NightlyCommand: AsyncParsableCommand {
         abstract: "Refresh dumps in git, and land what changed with one pull request.",
         usage: "rsdump nightly [<options>] [-- <options of refresh> ...]",
         discussion: """
-            Run this in any clone of the repository. The clone's files, branches and settings are not touched. Each \
-            option is also read from a variable, such as NIGHTLY_BASE; the token from GH_TOKEN or GITLAB_TOKEN.
+            Run this in any clone of the repository. The clone's files, branches and settings are not touched. \
+            --dumps, --branch, --base, --remote, --summary, --before-commit and --on-change are also read from \
+            variables, such as NIGHTLY_BASE; the token from GH_TOKEN, GITHUB_TOKEN or GITLAB_TOKEN.
             For details, see Refresh.md in share/doc/rsdump.
             """)
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(help: ArgumentHelp("The branch that changes land on (remote-settings-DIR).", valueName: "name"))
+    @Option(help: ArgumentHelp("The branch for changes; by default, remote-settings-DIR.", valueName: "name"))
     var branch: String?
 
     @Option(help: ArgumentHelp("The branch to merge them into; by default, the remote's.", valueName: "name"))
     var base: String?
 
-    @Option(help: ArgumentHelp("The remote that has both branches (origin).", valueName: "name"))
+    @Option(help: ArgumentHelp("The remote with both branches; by default, origin.", valueName: "name"))
     var remote: String?
 
     @OptionGroup var summary: SummaryOption
@@ -62,12 +63,12 @@ struct NightlyCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .singleValue,
-        help: ArgumentHelp("Commit the files that --before-commit changes here; repeatable.", valueName: "path"))
+        help: ArgumentHelp("Also commit this path, which --before-commit changes; repeatable.", valueName: "path"))
     var also: [String] = []
 
     @OptionGroup var onChange: OnChangeOptions
 
-    @Flag(help: "Refresh nothing; check the clone's commit, and what --before-commit makes.")
+    @Flag(help: "Change nothing; check the current commit and the output of --before-commit.")
     var verify = false
 
     @Argument(parsing: .postTerminator, help: .hidden)
