@@ -1,12 +1,12 @@
 """Compares the privacy manifests with the calls in the sources.
 
-Apple requires a reason if an app, or a package in it, calls one of these functions; without it, the App Store rejects the
-upload (developer.apple.com/documentation/bundleresources/describing-use-of-required-reason-api).
+Apple requires a declared reason if an app, or a package in it, calls one of these functions. Without it, the App Store rejects
+the upload (developer.apple.com/documentation/bundleresources/describing-use-of-required-reason-api).
 """
 import plistlib
 import re
 
-# Category: what is called, in sources without comments and texts.
+# Category: pattern of its calls, for sources without comments and string contents.
 REQUIRED_REASONS = {
     "FileTimestamp": r"\b(?:stat|lstat|fstat|fstatat|getattrlist|fgetattrlist|getattrlistat|getattrlistbulk)\((?!\))"
                      r"|\b(?:creationDate|modificationDate|fileModificationDate|contentModificationDateKey"
@@ -31,29 +31,29 @@ DIRECTIVE = re.compile(r"^\s*#(if|ifdef|ifndef|elseif|else|endif)\b(.*)$")
 
 
 def holds(condition):
-    """Whether a condition holds on an Apple system: one whose os() and canImport() of other systems are decided."""
+    """Returns whether a condition is true on Apple systems, if its os() and canImport() of other systems are resolved."""
     condition = re.sub(r"\w+\([^()]*\)|(?!true\b|false\b)\b[A-Za-z_]\w*\b", "true", condition)
     for swift, python in (("true", "True"), ("false", "False"), ("&&", " and "), ("||", " or "), ("!", " not ")):
         condition = condition.replace(swift, python)
-    return bool(eval(condition, {"__builtins__": {}}))  # noqa: S307: of these words alone
+    return bool(eval(condition, {"__builtins__": {}}))  # noqa: S307: contains only these words
 
 
 def compiled(text):
-    """A source without the lines of branches that are not compiled; the others keep their numbers."""
+    """Returns a source with the lines of uncompiled branches blanked; line numbers do not change."""
     lines, branches = [], []
     for line in text.split("\n"):
         directive = DIRECTIVE.match(line)
         if directive:
             kind, condition = directive.groups()
             if kind in ("ifdef", "ifndef"):
-                # C in a text.
+                # C code in a string.
                 branches.append([True] * 2)
             elif kind == "if":
                 branches.append([holds(condition)] * 2)
             elif kind == "endif":
                 branches.pop()
             else:
-                # Whether this branch is compiled, and whether one of them has been.
+                # Whether this branch is compiled, and whether any branch so far is.
                 taken = branches[-1][1]
                 now = not taken and (kind == "else" or holds(condition))
                 branches[-1] = [now, taken or now]
@@ -62,17 +62,17 @@ def compiled(text):
 
 
 def blanked(text):
-    """A source that is compiled, without comments and the content of strings; its lines keep their numbers."""
+    """Returns the compiled source with comments and string contents blanked; line numbers do not change."""
     text = compiled(text)
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.DOTALL)
     return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
 
 
 def problems(name, folder, texts, manifest_names):
-    """The problems of a target's manifest, one per line.
+    """Yields the problems of a target's manifest, one per line.
 
-    texts has the target's Swift sources as Apple systems read them, by path; manifest_names are the targets for which
-    Package.swift makes the manifest a resource.
+    texts maps paths to the target's Swift sources for Apple systems; manifest_names are the targets whose manifest
+    Package.swift lists as a resource.
     """
     calls = {}
     for source, text in texts.items():

@@ -2,8 +2,8 @@
 """mirror-cost MIRROR: estimates the daily requests, bytes and cost of a mirror that rsdump export --to mirror has written.
 
 Sizes are those of the mirror's files, compressed where nginx sends them compressed. All other numbers, such as requests per
-client and prices, are assumptions that options can change. A new client downloads the attachments that the app did not ship:
---attachments and --attachment-bytes.
+client and prices, are assumptions that you can change with options. A new client downloads the attachments that the app did not
+ship: --attachments and --attachment-bytes.
 """
 import argparse
 import json
@@ -49,7 +49,7 @@ def main():
     print("| ---: | --- | ---: | ---: | ---: | ---: |")
     for clients in given.clients:
         for packaged in (False, True):
-            # A new client asks for the root, the monitor and what it does not have.
+            # A new client requests the root, the monitor and everything it lacks.
             fetched = given.stale if packaged else len(full) + given.attachments
             first = given.stale * delta if packaged else sum(full) + given.attachment_bytes
             daily = given.polls + given.changed

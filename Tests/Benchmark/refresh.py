@@ -1,7 +1,7 @@
-"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, with all real collections; then
-the library (runtime.py), if rsbench-app is beside rsdump.
+"""refresh.py [--runs N] [--tables refresh|runtime]: compares rsdump (from RSDUMP) with curl, with all real collections; then
+measures the library (runtime.py), if rsbench-app is next to rsdump.
 
-The origin is nginx with plain files on loopback, so that no server's own speed is measured. curl only fetches the URLs that
+The origin is nginx with plain files on loopback, so that no server's own speed affects the result. curl only fetches the URLs that
 rsdump requested.
 """
 import argparse
@@ -90,7 +90,7 @@ class RefreshBenchmark:
         return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, curl.name)
 
     def app_unchanged(self, runs):
-        """An app's sync that finds everything up to date, in a process that has read nothing before."""
+        """An app's sync that finds everything up to date, in a new process."""
         def app(source, storage):
             lock = json.loads((self.refreshed / "dumps.lock.json").read_text())["collections"]
             server = next(iter(lock.values()))["server"]
@@ -118,7 +118,7 @@ def main():
     arguments = parser.parse_args()
     runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
     for number in signal.SIGTERM, signal.SIGHUP:
-        # As after an interrupt, servers are stopped and folders removed.
+        # Stop servers and remove folders, as after an interrupt.
         signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)

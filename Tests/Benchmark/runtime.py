@@ -72,7 +72,7 @@ class RuntimeBenchmark:
         return render(f"A process that reads {COLLECTION} ({self.payload.stat().st_size} bytes)", rows, "an empty process")
 
     def calls(self):
-        """The calls inside of such a process, and first reads by further services, when it is warm."""
+        """The calls within such a process, and first reads by further services after it has warmed up."""
         keys = ("first", "second", "attachment", "another", "warm")
         found = {name: [] for name in self.readers()}
         for _ in range(15):

@@ -36,7 +36,7 @@ SIZES = {
     "records": [100, 1_000, 10_000, 100_000, 1_000_000],
     "attachments": [10, 100, 1_000, 10_000, 100_000],
 }
-# A source file has at most 64 MiB.
+# A source file may be at most 64 MiB.
 RECORDS_PER_FILE = 100_000
 ATTACHMENT_BYTES = 1_000
 
@@ -108,7 +108,7 @@ class Scale:
     @contextlib.contextmanager
     def serving(self, *options):
         with Serving("--dumps", self.scratch / "origin", "--port", self.port, *options) as server:
-            # It is not ready while it reads its bundles.
+            # The server is not ready while it reads its bundles.
             while server.ask("/v1/").status == 503:
                 time.sleep(0.05)
             yield
@@ -145,7 +145,7 @@ class Scale:
 
 
 def cell(value, before, growth):
-    """A number of two digits or more, and the exponent from the size before."""
+    """A number with at least two significant digits, and the exponent relative to the previous size."""
     text = f"{value:.0f}" if value >= 10 else f"{value:.2f}"
     if before is None:
         return text

@@ -1,4 +1,4 @@
-"""Measures rsdump serve with wrk on loopback, beside nginx with the same bytes and beside the Kinto test server.
+"""Measures rsdump serve with wrk on loopback, compared with nginx serving the same bytes and with the Kinto test server.
 
     serving.py [--seconds N]
 
@@ -49,8 +49,8 @@ http {{
 
 
 def wrk(url, seconds, gzip=False):
-    """Requests a second and latencies (median, 99th percentile, maximum) as wrk prints them."""
-    # By default, wrk gives up after 2 s, which Kinto needs for large answers under this load.
+    """Returns requests per second and latencies (median, 99th percentile, maximum) as printed by wrk."""
+    # wrk's default timeout is 2 s, but under this load Kinto needs that long for large responses.
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "--timeout", "30s"]
     if gzip:
         command += ["-H", "Accept-Encoding: gzip"]
@@ -62,7 +62,7 @@ def wrk(url, seconds, gzip=False):
 
 
 def static_files(folder, serving, paths):
-    """Writes the server's answers as files, with a gzip copy if it offers one."""
+    """Writes the server's responses as files, with a gzip copy if the server offers one."""
     for name, (path, gzip) in paths.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

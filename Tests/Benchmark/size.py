@@ -20,7 +20,7 @@ ZEROS = {".bss", ".tbss"}
 
 
 def sections(lines):
-    """Of a map of GNU gold: the output section, the bytes and the input of each part that is in the program's file."""
+    """Parses a map of GNU gold: yields the output section, size and input of each part that is in the program's file."""
     output, is_loaded, name, began = None, False, None, False
     for line in lines:
         began = began or line.startswith("Memory map")
@@ -72,7 +72,7 @@ def megabytes(count):
 
 def build(product, options, scratch=".build"):
     """Builds a product, and returns the program and its map."""
-    # A change of the linker's flags does not rebuild targets.
+    # Changing the linker's flags does not rebuild targets.
     maps = ROOT / scratch / "size"
     maps.mkdir(parents=True, exist_ok=True)
     path = maps / f"{product}.map"
@@ -85,7 +85,7 @@ def build(product, options, scratch=".build"):
         return ended.stdout
     program = pathlib.Path(run("--show-bin-path").strip().splitlines()[-1]) / product
     if not path.exists():
-        # It is written only when the program is linked.
+        # The map is written only when the program is linked.
         program.unlink(missing_ok=True)
     run("--product", product, "-Xlinker", f"-Map={path}")
     return program, path

@@ -22,7 +22,7 @@ def run_measured(command, *, name=None):
 
 
 class Row:
-    """A command in a table. `command(folder)` returns its arguments; the folder is new, or that of `prepare`."""
+    """A command in a table. `command(folder)` returns its arguments; the folder is new, or the result of `prepare`."""
 
     def __init__(self, name, command, prepare=None):
         self.name, self.command, self.prepare = name, command, prepare
@@ -54,7 +54,7 @@ def spread(values, scale, digits):
 
 
 def render(title, rows, baseline):
-    """A Markdown table; the ratio is of the median wall time to that of the row named `baseline`."""
+    """A Markdown table. The ratio compares each median wall time with that of the row named `baseline`."""
     base = next(statistics.median(run["wall"] for run in row.runs) for row in rows if row.name == baseline)
     lines = [
         f"### {title}", "",

@@ -1,10 +1,10 @@
-"""Measures rsdump serve with many waiting connections on loopback: memory, time to notify all, other requests meanwhile.
+"""Measures rsdump serve with many waiting connections on loopback: memory, time to notify all, and other requests meanwhile.
 
     updates.py [--streams N] [--changes N]
 
-Each client process has thousands of connections from separate addresses in 127/8, because one address has too few ports. The
-clients run on the same cores as the server, so the times are upper bounds. A change begins when the first client is notified,
-or when the publishing request is answered, whichever comes first.
+Each client process has thousands of connections from different addresses in 127/8, because one address has too few ports. The
+clients share the server's cores, so the times are upper bounds. A change's time starts when the first client is notified, or when
+the publishing request is answered, whichever comes first.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ EVENTS = b"GET /v2/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\
 
 
 def hold(serving, number, count, pipe):
-    """Keeps connections open; for each timestamp that it receives, returns when each connection was notified of it."""
+    """Keeps connections open. For each event text it receives, returns the times at which the connections were notified."""
     selector = selectors.DefaultSelector()
     connections, opened = {}, time.monotonic()
 

@@ -3,10 +3,10 @@
 
 usage: scripts/check apple [TARGET...]
 
-A copy of the sources cannot import modules that Apple systems lack (Glibc, FoundationEssentials, FoundationNetworking), and
-Darwin, Foundation, Network, os, SwiftUI and others are the stand-ins of Tests/AppleSystems/Modules. The flags of each target
-are those of the debug build: strict memory safety, warnings as errors. An unchanged target that has passed is not compiled
-again. With TARGET, only these targets and their imports are checked.
+A copy of the sources cannot import modules that Apple systems lack (Glibc, FoundationEssentials, FoundationNetworking).
+Tests/AppleSystems/Modules contains stand-ins for Darwin, Foundation, Network, os, SwiftUI and others. Each target uses its flags
+from the debug build: strict memory safety, warnings as errors. An unchanged target that has passed is not compiled again. With
+TARGET, only these targets and their imports are checked.
 
 A target's privacy manifest must declare exactly the calls for which Apple requires a reason.
 
@@ -32,7 +32,7 @@ import privacy  # noqa: E402
 
 TARGET_TRIPLE = "x86_64-unknown-linux-gnu"
 
-# The conditions of branches, which are replaced because the compiler evaluates them for Linux.
+# The conditions of branches. They are replaced, because the compiler evaluates them for Linux.
 MISSING = re.compile(r"\bcanImport\((?:Glibc|Musl|Android|FoundationEssentials|FoundationNetworking)\)")
 SYSTEM = re.compile(r"\bos\((\w+)\)")
 CONDITION_LINE = re.compile(r"^\s*#(?:if|elseif)\b.*$", re.MULTILINE)
@@ -57,7 +57,7 @@ class Target:
         self.name, self.sources, self.imports, self.args, self.system = name, sources, imports, args, system
 
     def copies(self):
-        """The path of the sources for the compiler."""
+        """The paths of the source copies for the compiler."""
         return [PLACE / "sources" / self.system / source.relative_to(ROOT) for source in self.sources]
 
 
@@ -71,7 +71,7 @@ def dumped():
 
 
 def targets(package):
-    """This package's Swift targets by name, with the flags and imports that they have in the debug build."""
+    """This package's Swift targets by name, with their flags and imports in the debug build."""
     manifest = ROOT / ".build/debug.yaml"
     if not manifest.exists():
         sys.exit("check apple: there is no debug build; run swift build --build-tests first")
@@ -94,7 +94,7 @@ def targets(package):
         if name not in built:
             sys.exit(f"check apple: the debug build has no target {target['name']}; run swift build --build-tests")
         found[name] = Target(name, sources, *built[name])
-    # The screens of the sample app are not a target on Linux. They differ between systems, and are checked for two.
+    # The screens of the sample app are not a target on Linux. They differ between systems, so two systems are checked.
     logic = found["SampleAppLogic"]
     for system in ("macOS", "iOS"):
         name = f"SampleApp_{system}"
@@ -108,7 +108,7 @@ def targets(package):
 
 
 def flags(args):
-    """The flags of a target's command for the language and C modules, without its files."""
+    """The flags for the language and C modules in a target's command, without its files."""
     kept, index = [], 1
     while index < len(args):
         argument = args[index]
@@ -126,7 +126,7 @@ def flags(args):
 
 
 def declared_by_darwin():
-    """The functions, variables and types of the stand-in of Darwin, each with its kind."""
+    """The functions, variables and types in the stand-in for Darwin, each with its kind."""
     text = (STANDINS / "Darwin.swift").read_text()
     found = re.findall(r"^(?:@\S+ )*public (func|var|struct|typealias) (\w+)", text, re.MULTILINE)
     constants = [name for line in re.findall(r"^public let .*", text, re.MULTILINE) for name in re.findall(r"(\w+):", line)]
@@ -134,7 +134,7 @@ def declared_by_darwin():
 
 
 def translated(source, darwin, system):
-    """A source file as an Apple system would read it; its lines keep their numbers."""
+    """A source file as an Apple system reads it, with the same line numbers."""
     def condition(line):
         return SYSTEM.sub(lambda match: str(match.group(1) == system).lower(), MISSING.sub("false", line.group()))
 
@@ -163,9 +163,9 @@ def digest(*parts):
 
 
 def compile_module(name, sources, args, output, stamp):
-    """Compiles a module, unless the same one has passed before.
+    """Compiles a module, unless an identical one has passed before.
 
-    Returns the compiler's messages; None if there are none.
+    Returns the compiler's messages, or None if there are none.
     """
     passed = PLACE / f"{name}.passed"
     if passed.exists() and passed.read_text() == stamp and output.exists():
@@ -186,7 +186,7 @@ def compile_module(name, sources, args, output, stamp):
 
 
 def standins():
-    """Compiles the stand-ins in the order of their imports."""
+    """Compiles the stand-ins in dependency order."""
     files = {("AppleFoundation" if path.stem == "Foundation" else path.stem): path for path in STANDINS.glob("*.swift")}
     others = re.compile(r"^(?:@_exported )?import (\w+)", re.MULTILINE)
     imports = {name: sorted(set(others.findall(files[name].read_text())) & set(files)) for name in sorted(files)}
@@ -215,7 +215,7 @@ def dependencies(own):
 
 
 def apps_targets(manifest):
-    """The names of the targets that apps link: those of the libraries, without the one for tests."""
+    """The names of the targets that apps link: those of the library products, except the one for tests."""
     targets = {target["name"]: target for target in manifest["targets"]}
     waiting = [name for product in manifest["products"] if "library" in product["type"]
                and product["name"] != "RemoteSettingsTesting" for name in product["targets"]]

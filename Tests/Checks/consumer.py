@@ -11,10 +11,10 @@ The tests of a copy of Examples/TestedApp, with the product RemoteSettingsTestin
 file.
 
 A copy of Tests/ConfigConsumer uses remote config. Each of its programs is one main.swift with exactly the lines of a start page
-of the documentation, and runs in the directory that the page's commands have made. Types with the same names as the library's,
-and an older binding, compile beside them in both language modes.
+of the documentation, and runs in a directory prepared by the page's commands. Types with the same names as the library's, and an
+older binding, compile next to them in both language modes.
 
-The build is kept in .build-consumer. RSDUMP names the tool; by default, .build/debug/rsdump.
+The build is kept in .build-consumer. Set RSDUMP to use a tool other than .build/debug/rsdump.
 """
 import json
 import os
@@ -35,7 +35,7 @@ TOOL_PACKAGES = {
 }
 MOST_DIRECT = 4  # crypto, certificates, asn1, log
 TOOL_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+(NIO|AsyncHTTPClient|ArgumentParser)\w*)$")
-# The output of a start page's program without a network; of the last line, its beginning.
+# The output of a start page's program without a network. The last line is only compared up to its beginning.
 START_PAGES = {
     "StartApp": ("start-app", ["au Australia", "br Brazil", "ch Switzerland", "in India", "jp Japan", "ke Kenya", "no Norway",
                                "nowhere Nowhere", "not synced: "]),
@@ -50,7 +50,7 @@ def swift(command, *arguments, package):
 
 def build(package, *arguments):
     """Builds a package, and returns the folder of its programs."""
-    # No debug information. The index remains, because XCTest finds tests by it, and other flags would build everything twice.
+    # No debug information. The index is kept, because XCTest needs it to find tests, and other flags would build everything twice.
     swift("build", *arguments, "-debug-info-format", "none", package=package)
     return pathlib.Path(swift("build", "--show-bin-path", package=package).strip())
 
@@ -109,7 +109,7 @@ def without_network(command):
 
 
 def lines_alone(program, folder):
-    """What a program prints in a folder, moved alone into an empty one below it."""
+    """The output of a program in a folder, after the program is moved alone into an empty folder below it."""
     empty = folder / f"{program.name}-alone"
     empty.mkdir()
     command = without_network([shutil.copy2(program, empty)])
@@ -138,7 +138,7 @@ def tested_app_problems(folder):
     for library, count in (("swift-testing", r"Test run with (\d+) tests?.* passed after ([\d.]+) seconds"),
                            ("xctest", r"Executed (\d+) tests?, with 0 failures .* in ([\d.]+)")):
         arguments = ["--testing-library", library] if library == "swift-testing" else []
-        # timeout(1) ends a test that hangs, and its output is shown.
+        # timeout(1) stops a hanging test, and its output is shown.
         ended = subprocess.run(
             ["timeout", "60", *without_network([tests, *arguments])], cwd=place,
             env={"PATH": "/usr/bin:/bin", "TMPDIR": str(place), "HOME": str(place)},
@@ -154,7 +154,7 @@ def tested_app_problems(folder):
 
 
 def fenced(page, language):
-    """A start page's blocks in a language."""
+    """A start page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", (PAGES / f"{page}.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -166,7 +166,7 @@ def made(place):
 def config_problems(folder):
     package = make_consumer(folder, "Tests/ConfigConsumer")
     for page, (name, _) in START_PAGES.items():
-        # A further block that begins with imports is a program of its own, which test_snippets compiles.
+        # A further block that begins with imports is a separate program, which test_snippets compiles.
         first, *others = fenced(page, "swift")
         source = made(package / "Sources" / name) / "main.swift"
         source.write_text("\n".join([first, *(block for block in others if not block.startswith("import "))]))

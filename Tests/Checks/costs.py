@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/check costs: prints the size of the package, and fails above the limits in MOST.
 
-A line counts if it is neither empty nor only a comment. The limits of lines are those of the last landing, and only fall: lower
+A line counts unless it is empty or only a comment. The limits for lines are those of the last merge, and may only decrease: lower
 them with each change that removes code.
 """
 import pathlib

@@ -23,7 +23,7 @@ from statements import rows, section
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md", "FAQ.md", "GLOSSARY.md"]
 TOOL = ROOT / "Sources/Tool/rsdump/Documentation.docc"
-# The headings under which guarantees are bold.
+# The headings under which guarantees are in bold.
 PROMISING = {"SECURITY.md": "Guarantees", "README.md": "Guarantees"}
 # Package.swift adds it on macOS only.
 ON_MACS = {"SampleApp"}

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "Tests/Promises"
 BUILD = ROOT / ".build/debug"
 RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
-# The products' modules, and those whose types they show.
+# The products' modules, and modules whose types appear in their API.
 MODULES = ["RemoteSettings", "MozillaBinding", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
            "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle"]
 GIVEN = "0.1.0"
@@ -43,7 +43,7 @@ def output(*command, codes=(0,), **options):
 
 
 def public_api(module, graphs):
-    """The public declarations of a module, one a line, with the path that names each of them; sorted."""
+    """The public declarations of a module, one per line, each with its full path; sorted."""
     if not (BUILD / "Modules" / f"{module}.swiftmodule").exists():
         sys.exit(f"check promises: the debug build has no module {module}; run scripts/test build")
     maps = [*ROOT.glob("Sources/C/*/module.modulemap"), *ROOT.glob("Sources/*/*/include/module.modulemap"),
@@ -72,7 +72,7 @@ def is_nonexhaustive(symbol):
 
 
 def undecided_enums(graphs):
-    """The public enumerations that are neither @nonexhaustive nor documented as closed, as CHANGELOG.md promises."""
+    """The public enumerations that are neither @nonexhaustive nor documented as closed, which CHANGELOG.md guarantees."""
     for module in MODULES:
         symbols = json.loads((graphs / f"{module}.symbols.json").read_text())["symbols"]
         # An enumeration without cases is a namespace.
@@ -91,7 +91,7 @@ def subcommands(*command):
 
 
 def options():
-    """Each command with its arguments and options, one a line, sorted. Sentences of help texts may change."""
+    """Each command with its arguments and options, one per line, sorted. The help texts themselves may change."""
     lines = []
     for name in subcommands():
         for command in [(name, below) for below in subcommands(name)] or [(name,)]:
@@ -115,7 +115,7 @@ def described(text):
 
 
 def reference():
-    """The article Commands: a line for each command, argument and option. Shared ones are listed once."""
+    """The article Commands: a line for each command, argument and option. Shared ones are listed only once."""
     helps = {}
     for name in subcommands():
         for command in [(name, below) for below in subcommands(name)] or [(name,)]:
@@ -151,7 +151,7 @@ def members(value, path=""):
 
 
 def refresh_report(dumps, folder):
-    """What a refresh from rsdump serve prints, into a directory that has one of the three bundles."""
+    """The output of a refresh from rsdump serve, into a directory with one of the two bundles missing."""
     behind = folder / "behind"
     shutil.copytree(dumps, behind)
     (behind / "main/files.zip").unlink()
@@ -165,7 +165,7 @@ def refresh_report(dumps, folder):
 
 
 def json_members():
-    """The members of the documents of --format json of commands that need no network except loopback."""
+    """The members of --format json documents, for commands that need no network except loopback."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         dumps, new = folder / "dumps", folder / "new"
@@ -194,7 +194,7 @@ def json_members():
 
 
 def texts():
-    """The texts of this build by the names of their files."""
+    """The texts of this build, by file name."""
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
         if undecided := list(undecided_enums(pathlib.Path(graphs))):

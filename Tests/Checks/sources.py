@@ -21,7 +21,7 @@ LAYERS = ["C", "Format", "Network", "Library", "Dumps", "Job", "Publish", "Serve
 
 
 def manifest():
-    """Package.swift as SwiftPM reads it. A separate scratch path, so that this does not wait for a running build."""
+    """Package.swift as SwiftPM reads it. A separate scratch path avoids waiting for a running build."""
     with tempfile.TemporaryDirectory() as scratch:
         dump = subprocess.run(["swift", "package", "--scratch-path", scratch, "dump-package"],
                               cwd=ROOT, check=True, capture_output=True, text=True)
@@ -67,11 +67,11 @@ def mutual_folders():
 
 FORBIDDEN = re.compile(
     r"\[\[?String\??\]? ?:(?! ?Any\b)|\b(?:Set|Dictionary)<String\b"
-    # Literals of ASCII without K, ; and ` equal no other text.
+    # Literals of ASCII without K, ; and ` equal no other string.
     r"|\.(?:key|location|filename)\b(?!\.)\)? [!=]= (?!nil|[\w.]*\.exact|\"[ -:<-JL-_a-~]*\"|\.\w)")
 PUBLIC = re.compile(r"\b(?:public|open)\b")
 ALLOWED = re.compile(r"^\s*//|\benvironment\b")
-# What is compared, and in how many lines of which files.
+# What is compared, and the number of lines in each file.
 EXCEPTIONS = {
     "ids of collections and records, which are ASCII": {
         "Library/FirefoxDumps/PackagedSource+EmbeddedFirefoxDumps.swift": 1,
@@ -124,7 +124,7 @@ REVIEWED = {path: (most, reason) for reason, files in EXCEPTIONS.items() for pat
 
 
 def compared(path):
-    """The lines with text that is compared as a String."""
+    """The lines that compare strings as String."""
     before = ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         # The arguments of a long declaration are on the lines after its first.

@@ -8,7 +8,7 @@
   - The exit codes in FAQ.md, against Sources/Dumps/Dumps/ExitStatus.swift.
   - Links, against files and headings; `doc:` links, against articles.
   - Swift members in code spans, against the declarations in Sources, Examples and Plugins.
-  - Messages in double quotes, and the words in shown output, against the texts of the program and of the scripts.
+  - Messages in double quotes, and the words in shown output, against the strings in the program and in the scripts.
 """
 import functools
 import json
@@ -22,7 +22,7 @@ FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 FOLDERS = ("Sources/", "Tests/", "scripts/", "Examples/", "dumps/", ".github/")
-# In a user's own package, or in a dumps directory during a command.
+# Files in a user's own package, or in a dumps directory during a command.
 THEIRS = re.compile(r"Sources/(EmbeddedDumps|App\b.*|.*\+EmbeddedDumps\.swift)|dumps/(\.rsdump/?.*|\.gitattributes|main/.*)")
 NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13)))
 # Options of other programs that occur alone in documents, without their program.
@@ -48,7 +48,7 @@ def commands(text):
 
 
 def code(text):
-    """The code spans of a text and the lines of its blocks, each with whether it is a block's."""
+    """The code spans of a text and the lines of its code blocks, each with whether it is from a block."""
     for found in FENCE.finditer(text):
         language, block = found[3], re.sub(r"\\\n\s*", " ", found[4])
         # The help texts in Commands.md.
@@ -98,7 +98,7 @@ def command_problems(name, text, known, others):
 
 
 def scripts_options():
-    """The options in the texts of scripts and checks."""
+    """The options that occur in scripts and checks."""
     paths = [*(ROOT / "scripts").iterdir(), *(ROOT / "Tests/Benchmark").iterdir(), *(ROOT / "Examples").rglob("*"),
              *(ROOT / "Tests/Checks").glob("*.py"), *(ROOT / "Tests/Servers").rglob("*.py")]
     texts = [path.read_text(errors="replace") for path in paths if path.is_file() and path.suffix != ".zip"
@@ -133,7 +133,7 @@ def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
 
 
 SERVER_LIMITS = "Sources/Server/SnapshotServer/State/ServerLimits.swift"
-# A number in a document, and the function that counts it. Words up to twelve are numbers, too.
+# A pattern for a number in a document, and the function that counts it. Numbers up to twelve may be words.
 COUNTED = [
     (r"([\w,]+) fuzz targets", fuzz_targets),
     (r"([\w,]+) of Mozilla's collections", collections),
@@ -180,7 +180,7 @@ def rows(text):
 
 
 def exit_code_problems(faq, swift, known):
-    """The tables of FAQ.md: each code of the enum once in "Exit codes", and only commands that exist in the other one."""
+    """The tables of FAQ.md: "Exit codes" lists each code of the enum once, "Special exit codes" only existing commands."""
     codes = re.findall(r"^    case \w+ = (\d+)$", swift, re.MULTILINE)
     stated = [cells[0].strip("`") for cells in rows(section(faq, "Exit codes")) if re.fullmatch(r"`?\d+`?", cells[0])]
     if stated != codes:
@@ -191,7 +191,7 @@ def exit_code_problems(faq, swift, known):
                 yield f"FAQ.md: there is no command rsdump {command}"
 
 
-# GitHub's anchors; DocC's keep capital letters.
+# GitHub's anchors; DocC's anchors keep capital letters.
 def anchors(text):
     for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
@@ -231,7 +231,7 @@ def texts(folders, suffixes):
 
 @functools.cache
 def declared():
-    """Names that Swift code declares, and words that are a whole string literal, such as keys of YAML and JSON."""
+    """Names that Swift code declares, and words that are a whole string literal, such as YAML and JSON keys."""
     text = texts(SWIFT, (".swift",))
     names = set(re.findall(r"\b(?:func|var|let|case|struct|enum|class|actor|protocol|typealias)\s+`?(\w+)", text))
     names |= {"init"} | FOREIGN_MEMBERS | set(re.findall(r"\b([a-z]\w*):", text))
@@ -251,7 +251,7 @@ def member_problems(name, text):
 
 
 def without_interpolations(text):
-    """Each \\(…) of Swift is one NUL."""
+    """Replaces each \\(…) of Swift with one NUL."""
     pieces, position = [], 0
     while (start := text.find("\\(", position)) >= 0:
         pieces.append(text[position:start] + "\0")
@@ -264,7 +264,7 @@ def without_interpolations(text):
 
 @functools.cache
 def printed():
-    """The texts of the program and of the scripts, without line breaks: string literals that + joins are one."""
+    """The strings in the program and in the scripts, without line breaks; string literals joined by + are merged."""
     text = re.sub(r"^\s*//.*$", "", texts(("Sources", "Examples", "Plugins", "scripts"), (".swift", ".c", "")), flags=re.MULTILINE)
     text = re.sub(r'"\s*\+\s*"', "", re.sub(r"\\\n\s*", "", text))
     return re.sub(r"\s+", " ", without_interpolations(text))
@@ -288,7 +288,7 @@ def output_problems(name, text):
         for line in lines:
             if re.match(r"\s*([$#\"]|rsdump |git |sudo )", line):
                 continue
-            # The program combines a number and its noun.
+            # The program inserts a number and its noun.
             counted = re.sub(r"\b\d+ [a-z]+", "\0", line)
             for part in re.findall(r"(?<![\w./-])[a-z][a-z']*(?: [a-z][a-z']*)+(?![\w./-])", counted):
                 if part not in printed() and part not in ALTERNATIVES:
@@ -303,7 +303,7 @@ def problems():
         yield from path_problems(name, text)
         yield from number_problems(name, text)
         yield from link_problems(name, text)
-        # The tests are named in CONTRIBUTING.md, and documents.py compares them.
+        # CONTRIBUTING.md names the tests, and documents.py compares those names.
         if name != "CONTRIBUTING.md" and not name.startswith("Tests/"):
             yield from member_problems(name, text)
             yield from message_problems(name, text)

@@ -23,7 +23,7 @@ def unique(pairs):
 def expected(document):
     try:
         value = json.loads(document, object_pairs_hook=unique)
-        # A lone surrogate in a key comes out as U+FFFD: that is a loss.
+        # A lone surrogate in a key becomes U+FFFD, which loses data.
         json.dumps(value, ensure_ascii=False).encode("utf-8")
         return canonicaljson.dumps(value).encode("ascii")
     except (Duplicate, TypeError, UnicodeEncodeError, OverflowError, ValueError):
@@ -67,7 +67,7 @@ def number():
 
 
 def string():
-    """A JSON string, some of its characters escaped in ways that the canonical form does not use."""
+    """A JSON string with some characters escaped in ways that the canonical form does not use."""
     out = ['"']
     for c in text():
         point = ord(c)
@@ -106,7 +106,7 @@ def emit(document):
 
 
 def record(identifier):
-    """A record; some are like those after the removal of an attachment, or have `deleted` of various types."""
+    """A record. Some look as if an attachment was removed, or have `deleted` with various types."""
     members = [f'"id":"{identifier}"', f'"last_modified":{rng.randrange(1, 2000)}']
     if rng.random() < 0.5:
         members.append('"attachment":' + rng.choice(["null", "null", '{"location":"l","hash":"h"}', "{}", "[]"]))
@@ -121,7 +121,7 @@ def emit_changes():
     names = rng.sample("abcdefgh", rng.randrange(1, 7))
     document = "[" + ",".join(record(name) for name in names) + "]"
     canonical = None
-    if expected(document) is not None:    # a tombstone is read like a record, though nothing of it is signed
+    if expected(document) is not None:    # a tombstone is read like a record, but is not signed
         kept = [each for each in json.loads(document) if each.get("deleted") is not True]
         kept.sort(key=lambda each: each["id"])
         canonical = expected(json.dumps({"data": kept, "last_modified": "1000"}))

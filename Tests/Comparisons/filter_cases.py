@@ -1,8 +1,8 @@
 """filter_cases.py real DIR | filter_cases.py generated SEED COUNT: filters and their results in pyjexl, as JSON lines.
 
-real: every filter_expression of the collections in DIR (Firefox's layout: */*.json) in many contexts. First a line
-with the contexts, then for each record one line {"expression", "results"}, a letter per context: T true, F false,
-N another value, E an error.
+real: every filter_expression of the collections in DIR (Firefox's layout: */*.json) in many contexts. The first line contains the
+contexts. Each record has one line {"expression", "results"}, with a letter per context: T true, F false, N another value, E an
+error.
 generated: one line {"context"}, then lines {"expression", "value"} of expressions within the common subset of pyjexl and
 the filter language. An expression that pyjexl rejects is a bug in the generator, and stops it."""
 import functools, glob, itertools, json, random, re, sys
@@ -101,8 +101,8 @@ class Generator:
         return "(" + self.space() + text + self.space() + ")"
 
     def number(self, depth):
-        """Operators over atoms, mostly without parentheses, to show the precedence. Numbers stay small; nothing negative
-        stands left of %, where Python and JavaScript differ."""
+        """Operators over atoms, mostly without parentheses, to test precedence. Numbers remain small, and the left side of % is
+        never negative, where Python and JavaScript differ."""
         if depth <= 0 or self.rng.random() < 0.25:
             return self.atom(depth)
         signed = self.rng.random() < 0.5

@@ -44,7 +44,7 @@
 #include <unistd.h>
 
 enum { FULL = 1, INTR = 2, SHORT = 4, CHANGES = 8, PAGES = 16 };
-/* The first descriptor of this library's own; there are fewer than MOST in all. */
+/* The first descriptor reserved for this library; there are fewer than MOST in total. */
 enum { OWN = 4096, MOST = 16384 };
 
 static const char *below, *kind;
@@ -60,7 +60,7 @@ static unsigned dice(unsigned sides) {
     return (unsigned)(chance >> 33) % sides;
 }
 
-/* A descriptor that the program does not use. */
+/* Finds a descriptor that the program does not use. */
 static int own(int fd) {
     static int next = OWN;
     if (fd < 0) return fd;
@@ -102,7 +102,7 @@ __attribute__((destructor)) static void end(void) {
     }
 }
 
-/* The absolute path of a name, where it is below the directory; to be freed. */
+/* The absolute path of a name if it is below the directory, else NULL. The caller frees it. */
 static char *located(int directory, const char *name) {
     char *full = NULL;
     if (!active || !name) return NULL;
@@ -130,7 +130,7 @@ static void track(int fd, const char *path) {
     paths[fd] = path ? strdup(path) : NULL;
 }
 
-/* ---- What has not been flushed ---- */
+/* ---- Unflushed changes ---- */
 
 struct data {
     dev_t device;
@@ -239,7 +239,7 @@ static int exists(int directory, const char *name) {
     return syscall(SYS_newfstatat, directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Keeps what is about to be replaced or removed. A directory cannot have a second name: `kept` is left empty. */
+/* Keeps a file that will be replaced or removed. A directory cannot have a second name, so `kept` is left empty. */
 static void keep_file(struct place place, char *kept) {
     snprintf(kept, 32, "%d", stashed++);
     if (syscall(SYS_linkat, place.directory, place.name, stash, kept, 0) != 0) kept[0] = 0;
@@ -472,7 +472,7 @@ ssize_t writev(int fd, const struct iovec *parts, int number) {
     return number > 0 ? write(fd, parts[0].iov_base, parts[0].iov_len) : 0;
 }
 
-/* An operation on an open file that BEFORE may precede. */
+/* An operation on an open file, which BEFORE precedes. */
 #define ON_FILE(TYPE, FAILED, OPERATION, FD, TRAITS, BEFORE, CALL)                                                 \
     if (!tracked(FD)) return (TYPE)(CALL);                                                                         \
     TYPE result = FAILED;                                                                                          \
@@ -610,7 +610,7 @@ int unlinkat(int directory, const char *name, int flags) {
             if (!(flags & AT_REMOVEDIR)) keep_file(change.from, change.replaced);
         }
         if (flags & AT_REMOVEDIR && is_crash() && is_empty(directory, name)) {
-            /* It is only moved away, because its removed files may have to be restored. */
+            /* Only move it away, because its removed files may have to be restored. */
             snprintf(change.replaced, sizeof change.replaced, "%d", stashed++);
             result = (int)syscall(SYS_renameat2, directory, name, stash, change.replaced, 0);
         } else {
@@ -629,7 +629,7 @@ int remove(const char *name) {
     return result != 0 && errno == EISDIR ? rmdir(name) : result;
 }
 
-/* ---- Looks ---- */
+/* ---- Reads of metadata ---- */
 
 #define ON_NAME(TYPE, FAILED, OPERATION, DIRECTORY, NAME, TRAITS, CALL)                                            \
     char *path = located(DIRECTORY, NAME);                                                                         \
@@ -663,7 +663,7 @@ int access(const char *name, int mode) {
     LOOKING("access", AT_FDCWD, name, syscall(SYS_faccessat, AT_FDCWD, name, mode))
 }
 
-/* The function of the same name behind this library. */
+/* The function with the same name in libc. */
 #define NEXT(TYPE, NAME)                                                                                           \
     static __typeof__(TYPE) next;                                                                                  \
     if (!next) next = (__typeof__(TYPE))dlsym(RTLD_NEXT, NAME)

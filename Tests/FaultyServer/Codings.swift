@@ -1,18 +1,18 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// One way in which a server, or a CDN before it, sends an attachment, and what has to come of it.
+/// A way in which a server, or a CDN in front of it, sends an attachment, and the expected outcome.
 ///
-/// The table is the same for all transports. No answer respects that the client accepts no compression.
+/// The table is the same for all transports. All responses ignore that the client does not accept compression.
 package struct Coding: Sendable, CustomStringConvertible {
-    /// Bytes that are sent, or that the record describes.
+    /// The bytes sent, or those that the record describes.
     enum Body: String {
         case plain
-        /// `plain` in gzip.
+        /// `plain`, compressed with gzip.
         case packed
-        /// `packed` in gzip again.
+        /// `packed`, compressed with gzip again.
         case packedTwice
-        /// In gzip, bytes of the same length as `plain`.
+        /// Different bytes of the same length as `plain`, compressed with gzip.
         case other
 
         static let bytes: [Body: [UInt8]] = {
@@ -29,24 +29,24 @@ package struct Coding: Sendable, CustomStringConvertible {
     enum Manner: String {
         case whole
         case chunked
-        /// Half of it at first, and then the part that is asked for.
+        /// Half of it at first, and then the requested part.
         case breaks
-        /// Half of it at first, and then all of it, whatever is asked for.
+        /// Half of it at first, and then all of it, whatever is requested.
         case breaksOnce
     }
 
     enum Outcome {
         case right
-        /// Right if the transport gives the bytes as they were sent. If it has decoded them, they may be gone.
+        /// Right if the transport returns the bytes as sent. If it has decoded them, the original may be lost.
         case rightAsSent
         case refused
-        /// Right or refused: codings may be nested in more ways than are worth reading.
+        /// Right or refused: nested codings need not be supported.
         case either
     }
 
     package let description: String
     let (encoding, sent, manner): (String, Body, Manner)
-    /// What the record describes.
+    /// The bytes that the record describes.
     let file: Body
     let outcome: Outcome
 
@@ -57,10 +57,10 @@ package struct Coding: Sendable, CustomStringConvertible {
         (self.encoding, self.sent, self.manner, self.file, self.outcome) = (encoding, sent, manner, file, outcome)
     }
 
-    /// Asks for the file.
+    /// Downloads the file.
     ///
-    /// - Parameter decodes: whether the transport decodes what it receives.
-    /// - Returns: what is wrong with what came of it; `nil` if nothing is.
+    /// - Parameter decodes: whether the transport decodes the bytes it receives.
+    /// - Returns: what is wrong with the outcome; `nil` if nothing is.
     package func complaint(about transport: any HTTPTransport, decodes: Bool) async throws -> String? {
         let server = try FaultyServer(transport: transport)
         let client = try server.client("ok")

@@ -1,9 +1,9 @@
 import Foundation
 import RemoteSettingsModel
 
-/// An event stream on loopback, which a test makes fail in the ways in which networks and servers do.
+/// An event stream on loopback that fails on request, in the ways that networks and servers fail.
 package final class EventStreamServer: Sendable {
-    /// How connections end, or stop to be of use.
+    /// How connections end or become unusable.
     package enum Fault: String, Sendable, CaseIterable {
         /// The server ends the stream properly.
         case end
@@ -11,15 +11,15 @@ package final class EventStreamServer: Sendable {
         case cut
         /// The connection is reset.
         case reset
-        /// The server closes its side without the last chunk, and goes on reading.
+        /// The server closes its side without the last chunk, but keeps reading.
         case halfClose
         /// Nothing arrives any more, not even heartbeats.
         case stall
-        /// As `reset`, and the next two connections are closed before they are answered: the server restarts.
+        /// As `reset`, and the next two connections are closed without a response, as in a server restart.
         case restart
         /// As `end`, and the next connection is answered with 502.
         case gateway
-        /// As `end`; on the next connection all bytes come one by one.
+        /// As `end`; on the next connection, all bytes arrive one by one.
         case drip
     }
 
@@ -31,7 +31,7 @@ package final class EventStreamServer: Sendable {
     private struct State {
         var greeting = ""
         var connections = 0
-        /// The orders for each connection that is open.
+        /// The orders for each open connection.
         var open: [Int: [Order]] = [:]
         var next: [Fault] = []
     }
@@ -48,12 +48,12 @@ package final class EventStreamServer: Sendable {
         listener.serve { [weak self] connection in try self?.answer(connection) }
     }
 
-    /// Connections so far.
+    /// The number of connections so far.
     package var connections: Int { state.withLock { $0.connections } }
-    /// Connections that are open now, those that stand still included.
+    /// The number of open connections, including stalled ones.
     package var open: Int { state.withLock { $0.open.count } }
 
-    /// What each connection begins with from now on.
+    /// Sets the text that each new connection begins with.
     package func greet(_ text: String) { state.withLock { $0.greeting = text } }
 
     package func send(_ text: String) { order(.send(text)) }

@@ -1,7 +1,7 @@
 import Foundation
 import RemoteSettingsModel
 
-/// What a test's own part of the server has seen.
+/// What the server has observed for one test.
 struct Observations {
     var requests: [FaultyServer.SeenRequest] = []
     var connections: Set<UUID> = []
@@ -9,12 +9,12 @@ struct Observations {
     /// Requests by fault.
     var counts: [String: Int] = [:]
     var hasRefusedRange = false
-    /// What the fault `lie` sends, by the number of the request.
+    /// The responses of the fault `lie`, by the number of the request.
     var lies: [[Lie.Part]] = []
 }
 
-/// One HTTP/1.1 server for all tests of a process, which misbehaves on request. The first segment of a path is the
-/// test's own name, for which requests are counted; the second chooses the fault.
+/// One HTTP/1.1 server for all tests of a process, which misbehaves on request. The first path segment is the test's
+/// name, for which requests are counted; the second selects the fault.
 final class FaultServer: Sendable {
     static let shared = Result { try FaultServer() }
 
@@ -54,18 +54,18 @@ final class FaultServer: Sendable {
     }
 }
 
-/// One answer, after the fault that its URL names.
+/// One response, with the fault in its URL.
 struct FaultyAnswer {
     let connection: Connection
     let server: FaultServer
     let name: String
     let fault: String
-    /// What follows the fault in the path.
+    /// The path segments after the fault.
     let rest: [String]
     let path: String
     let query: String
     let headers: [String: String]
-    /// How many requests came before it with this name and fault.
+    /// The number of earlier requests with this name and fault.
     let count: Int
 
     private static let compressed = Gzip.compress(document)
@@ -127,7 +127,7 @@ struct FaultyAnswer {
 
     private func whole() throws -> Bool { try answer("200 OK", document) }
 
-    /// The answer is spelled out in the path, in base64url.
+    /// The path contains the response in base64url.
     private func raw() throws -> Bool {
         let text = rest[0].replacing("-", with: "+").replacing("_", with: "/")
         try connection.send(Array(Data(base64Encoded: text) ?? Data()))
@@ -152,7 +152,8 @@ struct FaultyAnswer {
         return false
     }
 
-    /// 503 so many times, with the `Retry-After` that follows in the path unless that is `-`; then it works.
+    /// Responds with 503 this many times, with the `Retry-After` that follows in the path (`-` for none), then
+    /// normally.
     private func unavailable(_ times: Int) throws -> Bool {
         guard count < times else { return try whole() }
         let fields = rest[0] == "-" ? [] : [("Retry-After", rest[0].removingPercentEncoding ?? "")]
@@ -196,7 +197,7 @@ extension FaultyAnswer {
             try head("200 OK", Self.gzip, length(body.count))
             try connection.send(Array(body[..<(body.count / 2)]))
             return false
-        // The connection gives all that it announced, but the stream in it is cut.
+        // The announced length is sent completely, but the compressed stream in it is truncated.
         case "gzip-cut-inside": return try answer("200 OK", body.dropLast(20), Self.gzip)
         case "gzip-cut-chunked":
             try head("200 OK", Self.gzip, Self.chunked)
@@ -219,7 +220,7 @@ extension FaultyAnswer {
     }
 }
 
-// Redirects, and the rules for `_since` of several servers.
+// Redirects, and the `_since` rules of several servers.
 extension FaultyAnswer {
     private func sendRedirect() throws -> Bool {
         switch fault {
@@ -229,7 +230,7 @@ extension FaultyAnswer {
             let step = ["v1": "a", "a": "b", "b": "a"][last] ?? "a"
             return try answer("302 Found", Array("round and round".utf8), ("Location", "/\(name)/circle/\(step)"))
         case "many": return try answer("302 Found", [], ("Location", "/\(name)/many/\(count)"))
-        // One redirect with a body, to something that works.
+        // One redirect with a body, to a working URL.
         case "moved":
             return try answer("301 Moved Permanently", Array("over there".utf8), ("Location", "../../ok/v1/?moved"))
         case "drops-since":
@@ -242,7 +243,7 @@ extension FaultyAnswer {
         case "keeps-since":
             if rest[0] == "elsewhere" { return try answer("200 OK", Array("delta".utf8)) }
             return try redirect("/\(name)/keeps-since/elsewhere?\(query)")
-        // An old server of version 1.
+        // An old server with version 1 of the API.
         case "quoted":
             let values = query.split(separator: "&").filter { $0.hasPrefix("_since=") }
             if values.allSatisfy({ $0.hasPrefix("_since=%22") }) { return try answer("200 OK", Array("delta".utf8)) }
@@ -271,18 +272,18 @@ extension FaultyAnswer {
         case "file-endless":
             try endless()
             return false
-        // Each answer breaks off after 70,000 bytes.
+        // Each response is cut off after 70,000 bytes.
         case "file-breaks-often":
             let start = start ?? 0
             try partHead(from: start, count: file.count - start, isPart: start > 0)
             try connection.send(Array(file[start..<min(file.count, start + 70_000)]))
             return false
-        // The rest is refused, and after that the whole file is not.
+        // After the range was refused, the whole file is sent.
         case "file-gone-range" where server.observations.withLock({ $0[name]?.hasRefusedRange ?? false }):
             return try wholeFile()
         default: break
         }
-        // Breaks off after 70,000 bytes until the client, having got some of them, asks for the rest.
+        // The response is cut off after 70,000 bytes until the client requests the rest.
         guard start != nil else {
             try partHead(from: 0, count: file.count, isPart: false)
             try connection.send(Array(file[..<70_000]))
@@ -291,7 +292,7 @@ extension FaultyAnswer {
         switch fault {
         case "file-breaks": return try ranged()
         case "file-breaks-no-ranges": return try wholeFile()
-        // The file is another one at the second request; `If-Range` makes the server send it whole.
+        // The file has changed at the second request; `If-Range` makes the server send it whole.
         case "file-changed":
             return headers["if-range"] != "\"two\"" ? try wholeFile(etag: "\"two\"") : try part(from: 0)
         case "file-gone-range":
@@ -309,7 +310,7 @@ extension FaultyAnswer {
         return try part(from: start)
     }
 
-    /// A row of ``Coding``: its path has the coding, the body and the manner.
+    /// A row of ``Coding``: the path contains the coding, the body and the manner.
     private func sendCoded() throws -> Bool {
         guard let body = Coding.Body(rawValue: rest[1])?.bytes, let manner = Coding.Manner(rawValue: rest[2]) else {
             return false
@@ -353,10 +354,10 @@ extension FaultyAnswer {
     }
 }
 
-/// gzip (RFC 1952) as a server makes it.
+/// gzip (RFC 1952) as produced by servers.
 enum Gzip {
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
-    /// 16 MiB of zeros as a part of a deflate stream, which can be repeated in it.
+    /// 16 MiB of zeros as a part of a deflate stream that can be repeated.
     static let zeros = Deflater(level: 9)?.block(Bytes([UInt8](repeating: 0, count: 16 << 20)), isLast: false) ?? []
 
     static func compress(_ bytes: [UInt8]) -> [UInt8] { GzipMember.compress([Bytes(bytes)], level: 9)?.array ?? [] }

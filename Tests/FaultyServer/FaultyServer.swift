@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A server on loopback that misbehaves on request, under a name of the test's own.
+/// A loopback server that misbehaves on request. Each test uses its own name.
 package struct FaultyServer: Sendable {
     package struct SeenRequest: Sendable {
         /// Path and query, without the test's name.
@@ -11,7 +11,7 @@ package struct FaultyServer: Sendable {
         package let headers: [String: String]
     }
 
-    /// Long time-outs: if all tests run at once, a task may wait for a processor for a minute.
+    /// Long timeouts: if all tests run at once, a task may wait a minute for a processor.
     package static let limits: Limits = {
         var limits = Limits()
         limits.headTimeoutSeconds = 300
@@ -25,7 +25,7 @@ package struct FaultyServer: Sendable {
     private let server: FaultServer
     private let name = "test\(UInt32.random(in: 0 ... .max))"
 
-    /// - Parameter transport: what is tested.
+    /// - Parameter transport: the transport to test.
     package init(transport: any HTTPTransport) throws {
         server = try FaultServer.shared.get()
         port = server.port
@@ -36,10 +36,10 @@ package struct FaultyServer: Sendable {
     /// The URL of a fault, without a slash at its end.
     package func url(_ fault: String) -> String { url(fault, at: "http://127.0.0.1:\(port)") }
 
-    /// The same by way of another address, such as that of a proxy that speaks TLS.
+    /// Returns the same URL at a different address, such as that of a TLS proxy.
     package func url(_ fault: String, at address: String) -> String { "\(address)/\(name)/\(fault)" }
 
-    /// A client whose server answers everything with `fault`. Repetitions come at once.
+    /// Returns a client whose server applies `fault` to every response. Retries are immediate.
     package func client(
         _ fault: String, limits: Limits = Self.limits, environment: HTTPEnvironment = .system,
         backoff: BackoffState = BackoffState()
@@ -51,13 +51,13 @@ package struct FaultyServer: Sendable {
             onEvent: { [events] in events.add($0) })
     }
 
-    /// The fault that answers with these very bytes and closes the connection.
+    /// Returns the fault that sends exactly these bytes and closes the connection.
     package func raw(_ answer: String) -> String {
         let encoded = Data(answer.utf8).base64EncodedString()
         return "raw/" + encoded.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
     }
 
-    /// What the fault `lie` sends from now on, by the number of the request.
+    /// Sets the responses of the fault `lie`, by the number of the request.
     func tell(_ answers: [[Lie.Part]]) {
         server.observations.withLock { $0[name]?.lies = answers }
     }
@@ -69,10 +69,10 @@ package struct FaultyServer: Sendable {
     /// All requests so far.
     package var requests: [SeenRequest] { observed.requests }
 
-    /// How many bytes of its answers the server could give to the system so far.
+    /// The number of response bytes that the system has accepted so far.
     package var sentBytes: Int { observed.sentBytes }
 
-    /// How many connections the requests came by.
+    /// The number of connections used by the requests.
     package var connections: Int { observed.connections.count }
 
     private var observed: Observations { server.observations.withLock { $0[name] ?? Observations() } }
@@ -88,7 +88,7 @@ package final class EventLog: Sendable {
     }
 }
 
-/// What the server answers if nothing is wrong.
+/// The response if there is no fault.
 package let document: [UInt8] = {
     let records = (0..<4000).map { number in
         "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
@@ -96,5 +96,5 @@ package let document: [UInt8] = {
     return Array("{\"data\": [\(records.joined(separator: ", "))]}".utf8)
 }()
 
-/// The attachment that the server has.
+/// The server's attachment.
 package let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }

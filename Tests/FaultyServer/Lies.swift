@@ -3,44 +3,44 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One thing that a server can do wrong, and what a client may make of it.
+/// A misbehavior of a server, and the allowed outcomes for a client.
 ///
-/// The table is the same for all transports: each of them must come to a ``Failure`` or to the right bytes, in time.
+/// The table is the same for all transports: each must return a ``Failure`` or the right bytes in time.
 package struct Lie: Sendable {
-    /// What the server does for one request; then it closes the connection.
+    /// What the server does for one request before it closes the connection.
     enum Part: Sendable {
         case bytes([UInt8])
-        /// Byte by byte, with so many milliseconds between two of them.
+        /// Byte by byte, at intervals of this many milliseconds.
         case drip([UInt8], milliseconds: Int)
-        /// Waits until the client goes away.
+        /// Waits until the client disconnects.
         case hang
-        /// Takes further requests on the same connection.
+        /// Accepts further requests on the same connection.
         case keepAlive
     }
 
-    /// What is asked for.
+    /// What the client requests.
     enum Asking: Sendable {
         /// A document of at most 1,000 bytes.
         case document
-        /// A document, and then another one, which may come by the same connection.
+        /// A document, and then a second one, possibly on the same connection.
         case two
-        /// A download of which so many bytes are there already.
+        /// A download that resumes after this many bytes.
         case download(held: Int)
     }
 
-    /// What may come of it.
+    /// The allowed outcomes.
     enum Outcome: Sendable {
         case right
         case error
-        /// Either of them: the server's words can be read in two ways, and both are safe.
+        /// Either of them: the response can be read in two ways, and both are safe.
         case either
-        /// An error, or these bytes, which are what the server says, though it means others. HTTP cannot tell them
-        /// apart; signatures and hashes can.
+        /// An error, or these bytes, which match what the server announces, but are not the right ones. HTTP cannot
+        /// tell the difference; signatures and hashes can.
         case said([UInt8])
     }
 
     package let name: String
-    /// By the number of the request; the last one is for all that follow.
+    /// By the number of the request; the last one repeats.
     let answers: [[Part]]
     let asking: Asking
     let outcome: Outcome
@@ -65,10 +65,10 @@ package struct Lie: Sendable {
 
     /// The right body.
     static let truth = #"{"hello":"world","n":[1,2,3]}"#
-    /// What must never reach the reader.
+    /// Bytes that must never reach the reader.
     static let evil = #"{"hello":"EVIL!","n":[6,6,6]}"#
 
-    /// Whether one of the answers begins like HTTP and ends before its body can begin.
+    /// Whether one of the responses ends within its head.
     package var isCutInHead: Bool {
         answers.contains { parts in
             guard case .bytes(let bytes)? = parts.first else { return true }
@@ -76,19 +76,19 @@ package struct Lie: Sendable {
         }
     }
 
-    /// Seconds that one lie may take: far more than its limits allow on an idle machine.
+    /// The time limit for one lie in seconds: far more than its limits allow on an idle machine.
     private static let patience = 120
 
-    /// Tells the lie to a transport.
+    /// Tests a transport with the lie.
     ///
-    /// - Returns: what is wrong with what came of it; `nil` if nothing is.
+    /// - Returns: what is wrong with the outcome; `nil` if nothing is.
     fileprivate func complaint(about transport: any HTTPTransport, limits: Limits) async throws -> String? {
         let server = try FaultyServer(transport: transport)
         server.tell(answers)
         var limits = limits
         limits.rootDocumentBytes = 1000
         change(&limits)
-        // A connection that an earlier lie has ended may be taken for a good one: then another one is tried.
+        // The transport may reuse a connection that an earlier lie has closed; then it tries another one.
         if case .right = outcome { limits.tries = tries + 8 } else { limits.tries = tries + 1 }
         let client = try server.client("lie", limits: limits)
         let told = await withTaskGroup(of: String?.self) { group in
@@ -126,7 +126,7 @@ package struct Lie: Sendable {
         switch asking {
         case .document: return try await client.rootDocument().body.array
         case .two:
-            // Whatever comes of the first one, the second gets its own answer or an error.
+            // Whatever the outcome of the first request, the second gets its own response or an error.
             _ = try? await client.rootDocument()
             return try await client.rootDocument().body.array
         case .download(let held):
@@ -151,19 +151,19 @@ package struct Lie: Sendable {
 
 // The table.
 extension Lie {
-    /// A part of the table.
+    /// A group of rows in the table.
     package struct Chapter: Sendable, CustomStringConvertible {
         package let description: String
         package let lies: [Lie]
         fileprivate var limits = FaultyServer.limits
 
-        /// Tells all of them to a transport, some at a time.
+        /// Tests a transport with all lies, several at a time.
         ///
-        /// - Returns: what is wrong with what came of them.
+        /// - Returns: the wrong outcomes.
         ///
         /// - Parameters:
-        ///   - make: makes the transport, with the time-outs of these lies.
-        ///   - isLeftOut: which lies are not told to it.
+        ///   - make: creates the transport, with the timeouts for these lies.
+        ///   - isLeftOut: whether to skip a lie.
         package func complaints(
             about make: (Limits) -> any HTTPTransport, leavingOut isLeftOut: (Lie) -> Bool = { _ in false }
         ) async throws -> [String] {
@@ -201,7 +201,7 @@ extension Lie {
     private static let statuses = (0...999).map { status in
         let code = String(status)
         let text = String(repeating: "0", count: 3 - code.count) + code
-        // 200 is the one that has a document; 204 says that there is nothing newer.
+        // Only 200 has a document; 204 means that there is nothing newer.
         return Lie(
             "status \(text)", status == 200 ? .right : status == 204 ? .said([]) : .error,
             "HTTP/1.1 \(text) Words\r\n\(close)Content-Length: \(length)\r\n\r\n\(truth)")
@@ -214,13 +214,13 @@ extension Lie {
             "5\r\n\(truth.prefix(5))\r\n\(String(length - 5, radix: 16))\r\n\(truth.dropFirst(5))\r\n0\r\n\r\n"
         let answers: [(String, [UInt8], needed: Int)] = [
             ("with a length", Array("\(fields)Content-Length: \(length)\r\n\r\n\(truth)".utf8), 0),
-            // Who reads no trailer may see the end at the last chunk's line.
+            // A client that does not read trailers may stop at the last chunk's line.
             ("in chunks", Array("\(fields)Transfer-Encoding: chunked\r\n\r\n\(chunks)".utf8), 5),
             (
                 "compressed",
                 Array("\(fields)Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n\r\n".utf8) + packed, 0
             ),
-            // The end of the stream is told by the stream itself.
+            // The compressed stream itself shows where it ends.
             (
                 "compressed, without a length",
                 Array("\(fields)Connection: close\r\nContent-Encoding: gzip\r\n\r\n".utf8) + packed, 0
@@ -295,11 +295,11 @@ extension Lie {
         var lies = wrong.map {
             Lie("Content-Length: \($0)", $0 == "" ? .either : .error, answer("Content-Length: \($0)\r\n"))
         }
-        // What some read as the same number.
+        // Values that some clients read as the same number.
         lies += ["+\(length)", "\(length), \(length)", " \(length) ", "000\(length)", "\(length);"].map {
             Lie("Content-Length: \($0)", .either, answer("Content-Length: \($0)\r\n"))
         }
-        // The announced bytes are not the document.
+        // The announced bytes are only a part of the document.
         lies += [0, 1, length - 1].map {
             Lie("Content-Length: \($0)", .said(Array(truth.utf8.prefix($0))), answer("Content-Length: \($0)\r\n"))
         }
@@ -329,7 +329,7 @@ extension Lie {
             Lie("a chunk of \($0.debugDescription)", .error, chunked("\($0)\r\n\(truth)\r\n0\r\n\r\n"))
         }
         lies += [
-            // What comes before the end of the body is 30 bytes.
+            // The 30 bytes of the chunk include the carriage return after the document.
             Lie("a short chunk", .said(Array("\(truth)\r".utf8)), chunked("1e\r\n\(truth)\r\n0\r\n\r\n")),
             Lie("a chunk with a zero byte", .either, chunked("1d\u{0}\r\n\(truth)\r\n0\r\n\r\n")),
             Lie("a chunk in capitals", .right, chunked("1D\r\n\(truth)\r\n0\r\n\r\n")),
@@ -385,7 +385,7 @@ extension Lie {
         lies += once.indices.map { index in
             var damaged = once
             damaged[index] ^= 0x55
-            // The flags, time, level and system of the head say nothing of the content.
+            // The flags, time, level and system in the header do not describe the content.
             return coded("gzip with byte \(index) damaged", (3...9).contains(index) ? .either : .error, "gzip", damaged)
         }
         return lies
@@ -421,7 +421,7 @@ extension Lie {
                 "HTTP/1.1 \(status)\r\n\(close)ETag: \"one\"\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
         }
         func range(_ value: String) -> String { "Content-Range: \(value)\r\n" }
-        /// A download of which ten bytes are there already.
+        /// A download that resumes after ten bytes.
         func resumed(_ name: String, _ outcome: Outcome, _ answer: String) -> Lie {
             Lie(name, outcome, answer, asking: .download(held: 10))
         }
@@ -467,7 +467,7 @@ extension Lie {
             let sizes = "Content-Length: \(length - start)\r\n\(range)"
             return text("HTTP/1.1 \(status)\r\nETag: \"\(etag)\"\r\n\(sizes)\(fields)\r\n\(body)")
         }
-        /// What comes at the next try of a download that broke off.
+        /// A response to the next attempt of an interrupted download.
         func next(_ name: String, _ outcome: Outcome, _ answer: Part) -> Lie {
             let cut = file("one", String(evil.prefix(10)))
             return Lie(name, outcome, [[cut], [answer]], asking: .download(held: 0), tries: 2)
@@ -477,7 +477,7 @@ extension Lie {
             next("another file, of which a part is sent", .error, file("two", String(truth.dropFirst(10)), from: 10)),
             next(
                 "another file, of which other parts are sent", .error, file("one", String(truth.dropFirst(5)), from: 5)),
-            // What is too much would else be the beginning of the answer to another lie, if the connection was kept.
+            // If the connection were kept open, the excess bytes would begin the response to another lie.
             next("another length at the next try", .either, file("two", truth + truth, fields: close)),
             next("an error at the next try", .error, text("HTTP/1.1 404 No\r\n\r\n")),
         ]

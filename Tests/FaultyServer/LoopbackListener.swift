@@ -1,7 +1,7 @@
 import Foundation
 
-/// A TCP listener on 127.0.0.1, at a port that the system chooses, with a thread for each connection. It listens until
-/// the process ends.
+/// A TCP listener on 127.0.0.1, on a port chosen by the system, with a thread for each connection. It listens until the
+/// process exits.
 package struct LoopbackListener: Sendable {
     package let port: Int
     private let descriptor: Int32
@@ -24,7 +24,7 @@ package struct LoopbackListener: Sendable {
         port = Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Calls `body` for each connection, on a thread of its own, and closes the connection when it returns.
+    /// Calls `body` for each connection on a separate thread, and closes the connection when it returns.
     package func serve(_ body: @escaping @Sendable (Connection) throws -> Void) {
         let descriptor = descriptor
         Thread.detachNewThread {
@@ -50,7 +50,7 @@ private let streamSocket = Int32(SOCK_STREAM.rawValue)
 private let streamSocket = SOCK_STREAM
 #endif
 
-// Where ``Connection`` has methods with the names of these calls.
+// Outside of ``Connection``, whose methods have the same names as these calls.
 private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
 private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
@@ -62,7 +62,7 @@ private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> 
     return unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
 }
 
-/// The connection is gone, or could not be had.
+/// The connection is closed or could not be established.
 struct ConnectionError: Error {
     let call: String
     let code = errno
@@ -92,12 +92,12 @@ package struct ReceivedRequest: Sendable {
     }
 }
 
-/// One connection, read and written by one thread that may wait.
+/// A connection, used by one thread that may block.
 package final class Connection {
     let id = UUID()
     private let descriptor: Int32
     private var buffer: [UInt8] = []
-    /// Told how many bytes the system took.
+    /// Called with the number of bytes accepted by the system.
     var onSend: (Int) -> Void = { _ in }
 
     init(_ descriptor: Int32) {
@@ -112,16 +112,16 @@ package final class Connection {
 
     func close() { closeDescriptor(descriptor) }
 
-    /// Closes the connection so that the client's system is told of an error, once ``close()`` is called.
+    /// Makes ``close()`` reset the connection, so that the client's system reports an error.
     package func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Sends nothing any more.
+    /// Stops sending, but keeps receiving.
     package func halfClose() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// - Returns: `nil` if the client has gone away, or speaks no HTTP.
+    /// - Returns: `nil` if the client has disconnected or does not speak HTTP.
     package func nextRequest() throws -> ReceivedRequest? {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -131,7 +131,7 @@ package final class Connection {
                 return ReceivedRequest(head)
             }
             if buffer.first == 0x16 {
-                // A TLS ClientHello: servers of plain HTTP say that they do not understand.
+                // A TLS ClientHello: plain HTTP servers respond with an error.
                 try sendHead("400 Bad Request", [("Content-Length", "0")])
                 return nil
             }
@@ -153,7 +153,7 @@ package final class Connection {
         }
     }
 
-    /// Waits until the client goes away.
+    /// Waits until the client disconnects.
     package func hang() { while !receive().isEmpty {} }
 
     package func send(_ bytes: [UInt8]) throws {
@@ -173,7 +173,7 @@ package final class Connection {
         try send("HTTP/1.1 \(status)\r\n" + fields.map { "\($0.0): \($0.1)\r\n" }.joined() + "\r\n")
     }
 
-    /// A whole answer, with its length.
+    /// Sends a complete response with its length.
     package func answer(_ status: String, _ body: [UInt8] = [], _ fields: [(String, String)] = []) throws {
         try sendHead(status, [("Content-Length", "\(body.count)")] + fields)
         try send(body)

@@ -1,4 +1,4 @@
-"""Firefox against `rsdump serve`: a suite of its own, as it needs a browser."""
+"""Firefox against `rsdump serve`: a separate suite, because it needs a browser."""
 import pathlib
 import sys
 

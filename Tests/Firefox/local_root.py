@@ -39,7 +39,7 @@ ROOT = """
 
 
 class Authority:
-    """A certificate that is there already, in the form that `pki` issues others with."""
+    """An existing certificate with the interface that `pki` uses for issuers."""
 
     def __init__(self, text, key=None):
         self.certificate = x509.load_der_x509_certificate(base64.b64decode(text))
@@ -50,7 +50,7 @@ class Authority:
 
 
 def make(folder):
-    """A test server's PKI as `pki.make` does it, but that its chain is one that Firefox takes; gives the root's hash."""
+    """Creates a test server's PKI like `pki.make`, but with a chain that Firefox accepts; returns the root's hash."""
     folder = pathlib.Path(folder)
     pki.make(folder)
     root, issuer = Authority(ROOT), Authority(INTERMEDIATE, ec.derive_private_key(SECRET, ec.SECP384R1()))

@@ -1,4 +1,4 @@
-"""Drives a headless Firefox by its own remote protocol (Marionette, version 3), in the browser's own context."""
+"""Controls a headless Firefox through its remote protocol (Marionette, version 3), in the chrome context."""
 import json
 import os
 import pathlib
@@ -29,7 +29,7 @@ class Firefox:
     def __enter__(self):
         binary = shutil.which("firefox-esr")
         assert binary, "there is no firefox-esr: run scripts/setup"
-        # A profile that is there already is in its next session.
+        # An existing profile is reused in a new session.
         self.profile.mkdir(parents=True, exist_ok=True)
         (self.profile / "MarionetteActivePort").unlink(missing_ok=True)
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in self.preferences.items()]
@@ -58,7 +58,7 @@ class Firefox:
         return self
 
     def __exit__(self, *_):
-        # Its own processes, which are in a session of their own.
+        # Kill all of Firefox's processes, which are in a separate session.
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -69,7 +69,7 @@ class Firefox:
             self.connection.close()
 
     def _port(self):
-        """Written by the browser when it listens."""
+        """The port, which the browser writes to a file when it listens."""
         file = self.profile / "MarionetteActivePort"
         deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
@@ -102,12 +102,12 @@ class Firefox:
         return result
 
     def quit(self):
-        """Ends the session as a person does, so that what it has to keep is written."""
+        """Quits like a user, so that pending data is written."""
         self.run("Services.tm.dispatchToMainThread(() => Services.startup.quit(Ci.nsIAppStartup.eForceQuit)); return true;")
         self.process.wait(TIMEOUT)
 
     def run(self, script, *arguments):
-        """The value of an async function's body, run with the browser's privileges."""
+        """Runs an async function body with the browser's privileges and returns its value."""
         body = (
             "const [done] = [arguments[arguments.length - 1]]; const args = Array.from(arguments).slice(0, -1);"
             f"(async () => {{ {script} }})().then(value => done({{value}}), error => done({{error: String(error)}}));")

@@ -20,7 +20,7 @@ from rs_server.client import Server
 from serve import Serving
 
 MODULE = 'const { RemoteSettings } = ChromeUtils.importESModule("resource://services-settings/remote-settings.sys.mjs");'
-# For a root that Firefox does not have.
+# For data under a root that Firefox does not trust.
 UNVERIFIED = MODULE + 'const client = RemoteSettings(args[0]); client.verifySignature = false;'
 
 
@@ -45,7 +45,7 @@ def records(serving, name):
 
 
 def test_firefox_poll_refuses_foreign_root(firefox, serving):
-    """What it asks for, in order: the monitor, a changeset, the chain; and that it checks what it gets."""
+    """Firefox requests the monitor, a changeset and the chain, in this order, and verifies the response."""
     outcome = firefox.run(MODULE + "RemoteSettings('markets'); await RemoteSettings.pollChanges(); return true;")
     assert "InvalidSignatureError" in outcome.get("error", ""), outcome
     log = serving.log()
@@ -55,7 +55,7 @@ def test_firefox_poll_refuses_foreign_root(firefox, serving):
 
 
 def test_firefox_syncs_records_deltas_and_attachments(firefox, serving):
-    # As a poll does it, with the timestamp that the monitor gave: the monitor itself may be cached for a minute.
+    # Like a poll, with the monitor's timestamp: Firefox may have cached the monitor for a minute.
     sync = UNVERIFIED + "await client.maybeSync(args[1]); return await client.get({syncIfEmpty: false});"
 
     def timestamp(name):
@@ -82,7 +82,7 @@ def test_firefox_syncs_records_deltas_and_attachments(firefox, serving):
 
 
 def test_firefox_verifies_refreshed_collections(tmp_path):
-    """With its check on: a poll, a delta whose merged records it verifies, an attachment; and it does look at the signature."""
+    """With verification on: a poll, a delta whose merged records are verified, an attachment, and rejection of a bad signature."""
     root = local_root.make(tmp_path / "server/pki")
     samples.write(tmp_path / "samples")
     with Server.start(tmp_path / "server") as server:
@@ -92,8 +92,8 @@ def test_firefox_verifies_refreshed_collections(tmp_path):
         outcome = dumps.refresh()
         assert outcome.code == rsdump.DONE, str(outcome)
         assert server.root == root
-        # Those without filters, which Firefox applies, and without fractions: in the text that it verifies they are 1.5,
-        # in what servers sign (and in ours) 1.5E0.
+        # Without collections that use filters, which Firefox applies, or fractions: Firefox verifies them as 1.5, but servers and
+        # rsdump sign 1.5E0.
         names = ["markets", "icons"]
         with Serving("--dumps", dumps.path, "--watch", "--log-requests") as serving, \
                 firefox_of(serving, tmp_path / "firefox") as firefox:
@@ -141,7 +141,7 @@ def test_firefox_verifies_refreshed_collections(tmp_path):
 
 
 def published(tmp_path):
-    """A folder of sources, published under the root that Firefox has for local servers, and what publishes it again."""
+    """Publishes sources under Firefox's root for local servers. Returns the source file and a function that publishes again."""
     local_root.make(tmp_path / "pki")
     keys = tmp_path / "keys"
     keys.mkdir()
@@ -162,7 +162,7 @@ def published(tmp_path):
 
 
 def test_firefox_verifies_published_collections(tmp_path):
-    """Signed by rsdump publish under the root that Firefox has for local servers: first a full state, then a delta."""
+    """Signed by rsdump publish under Firefox's root for local servers: first a full state, then a delta."""
     source, publish = published(tmp_path)
     first = publish()
     with Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests") as serving, \
@@ -202,7 +202,7 @@ return results;
 
 
 def test_firefox_evaluates_target_filter_vectors(firefox):
-    """Tests/Vectors, which other implementations of target filters can use, too."""
+    """Runs the vectors in Tests/Vectors, which are also usable for other implementations of target filters."""
     document = json.loads((rsdump.REPOSITORY / "Tests/Vectors/target-filters.json").read_text())
     outcome = firefox.run(EVALUATE, document["vectors"], document["contexts"])
     assert "value" in outcome, outcome

@@ -2,18 +2,18 @@ import Foundation
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// For tests that compare with other programs or with real data.
+    /// For tests that need other programs or real data.
     static var external: Self {
         .enabled(
             if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
-            "needs other programs, or data that is fetched; scripts/test external runs it")
+            "needs external programs or fetched data; run scripts/test external")
     }
 }
 
 let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-/// What a program of the repository prints.
+/// Returns the standard output of a program in the repository.
 func output(of program: String, _ arguments: [String] = []) throws -> Data {
     let process = Process()
     process.executableURL = repository.appending(path: program)
@@ -24,6 +24,6 @@ func output(of program: String, _ arguments: [String] = []) throws -> Data {
     try process.run()
     let data = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(program) \(arguments) failed; see its messages")
+    try #require(process.terminationStatus == 0, "\(program) \(arguments) failed; see its output")
     return data
 }

@@ -13,7 +13,7 @@ PHONE, DESKTOP = 390, 1280
 
 
 class Browser(webdriver.Chrome):
-    """Chromium with a profile of its own that goes with it, without a way to the network beyond this machine."""
+    """Chromium with a temporary profile and no network access beyond this machine."""
 
     def __init__(self, javascript=True):
         self.profile = tempfile.mkdtemp(prefix="page-chromium-")
@@ -37,16 +37,16 @@ class Browser(webdriver.Chrome):
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def look(self, width=DESKTOP, scheme="light", height=900):
-        """Shows pages as on a screen of that width, in that colour scheme."""
+        """Emulates a screen of that width and color scheme."""
         self.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width == PHONE})
         self.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
     def photograph(self, name):
-        """Keeps what is on the screen, for people to look at."""
+        """Saves a screenshot for human review."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        # Pictures that can be seen are waited for; those further down are loaded later.
+        # Wait for visible images; those further down load lazily.
         self.execute_async_script(
             "const done = arguments[0];"
             "const seen = [...document.images].filter(each => each.getBoundingClientRect().top < innerHeight);"
@@ -55,7 +55,7 @@ class Browser(webdriver.Chrome):
         assert self.save_screenshot(str(path)), path
 
     def complaints(self):
-        """What the browser has reported since the last call: blocked content, errors, failed requests."""
+        """What the browser has logged since the last call: blocked content, errors, failed requests."""
         return [entry["message"] for entry in self.get_log("browser")]
 
     def all_text(self):

@@ -1,7 +1,7 @@
 """Servers and directories for the integration tests.
 
-Real Kinto with the 31 real collections (`real`) and with the sample collections of the demo (`sample`). Each server is
-started once and put back to its seeded state before every test that asks for it.
+Real Kinto servers: `real` with the 31 real collections, `sample` with the demo's sample collections. Each server starts once
+and is reset to its initial data before every test that uses it.
 """
 import pathlib
 import sys
@@ -24,8 +24,8 @@ from dumps import Dumps
 from publishing import Team
 from rs_server.client import Server
 
-# Those in Debian's firefox-esr, whose version Debian chooses. Firefox 140 and 153 are known: since 153, the members of the dumps
-# are sorted, except in main/doh-*.
+# From Debian's firefox-esr, in the version that Debian ships. Firefox 140 and 153 are supported: since 153, the members of the
+# dumps are sorted, except in main/doh-*.
 REAL_COLLECTIONS = REPOSITORY / ".cache/real-collections"
 FOREIGN = (
     "firefox-esr has been updated, and its dumps have another form than those of Firefox 140 and 153: look at what has changed in "
@@ -59,7 +59,7 @@ def real(real_server):
 
 @pytest.fixture(scope="session")
 def refreshed_real(real_server, real_names, tmp_path_factory):
-    """All real collections, refreshed once. Tests must not change it: they copy it."""
+    """All real collections, refreshed once. Tests must copy it, not change it."""
     real_server.restore("seeded")
     return add_and_refresh(Dumps(tmp_path_factory.mktemp("refreshed") / "dumps"), real_server, real_names)
 
@@ -88,7 +88,7 @@ def refreshed_sample(sample_server, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def imported_real(tmp_path_factory):
-    """All real collections, imported once as Firefox keeps them. Tests must not change it."""
+    """All real collections, imported once from Firefox's dumps. Tests must not change it."""
     dumps = Dumps(tmp_path_factory.mktemp("imported") / "dumps")
     outcome = rsdump.run("import", "--from", "firefox", REAL_COLLECTIONS, "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
@@ -97,7 +97,7 @@ def imported_real(tmp_path_factory):
 
 @pytest.fixture
 def dumps(refreshed_sample, sample, tmp_path):
-    """A copy of the refreshed sample collections, the server being as it was then."""
+    """A copy of the refreshed sample collections; the server still has the same data."""
     return refreshed_sample.copy(tmp_path / "dumps")
 
 
@@ -116,7 +116,7 @@ def add_and_refresh(dumps, server, names):
 
 @pytest.fixture
 def team(tmp_path):
-    """Sources, keys and dumps of somebody who publishes, with a first state."""
+    """A publisher's sources, keys and dumps, published once."""
     team = Team(tmp_path)
     team.publish()
     return team

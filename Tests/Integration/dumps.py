@@ -1,4 +1,4 @@
-"""A dumps directory as tests look at it: with Python's own zipfile and json, never with the code under test."""
+"""A dumps directory, read with Python's zipfile and json, independently of the code under test."""
 import hashlib
 import json
 import pathlib
@@ -44,7 +44,7 @@ class Bundle:
 
     @property
     def attachments(self):
-        """The packaged attachments: bytes by the hash that names them."""
+        """The packaged attachments: bytes by hash."""
         prefix = "attachments/"
         return {n.removeprefix(prefix): data for n, data in self.entries.items() if n.startswith(prefix)}
 
@@ -69,18 +69,18 @@ class Dumps:
 
     @property
     def names(self):
-        """The collections that have a bundle."""
+        """The collections with a bundle."""
         return sorted(f"{path.parent.name}/{path.stem}" for path in self.path.glob("*/*.zip"))
 
     def files(self):
-        """Everything below the directory that is no hidden file: content hash by relative path."""
+        """All files below the directory except hidden ones: content hash by relative path."""
         return {
             path.relative_to(self.path).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.path.rglob("*")) if path.is_file() and not self._is_hidden(path)
         }
 
     def stats(self):
-        """What a write would change: inode, time of modification and size of every file and folder."""
+        """What a write would change: inode, modification time and size of every file and folder."""
         found = {}
         for path in [self.path, *sorted(self.path.rglob("*"))]:
             if not self._is_hidden(path):
@@ -96,7 +96,7 @@ class Dumps:
         return Dumps(target)
 
     def edit_bundle(self, name, entry, find, put):
-        """Edits an entry as somebody would who makes manifest and lock agree with it, and cannot sign it."""
+        """Edits an entry like an attacker who updates the manifest and lock file to match but cannot sign."""
         entries = self.bundle(name).entries
         old, new = entries[entry], entries[entry].replace(find, put, 1)
         assert old != new and len(old) == len(new)
@@ -107,7 +107,7 @@ class Dumps:
         self.rewrite(name, entries)
 
     def rewrite(self, name, entries, **compression):
-        """Writes a bundle with these entries, its records compressed as said or not at all; the lock agrees with it."""
+        """Writes a bundle with these entries, optionally compresses its records, and updates the lock file to match."""
         path = self.bundle_path(name)
         with zipfile.ZipFile(path, "w") as archive:
             for filename, content in entries.items():
@@ -120,7 +120,7 @@ class Dumps:
         locked["bundle"] |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         (self.path / "dumps.lock.json").write_text(json.dumps(lock, indent=2))
 
-    # rsdump in this directory
+    # Runs rsdump on this directory
 
     def add(self, server, *names, root=None, url=None, attachments="all", **options):
         return rsdump.run(

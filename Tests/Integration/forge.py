@@ -1,4 +1,4 @@
-"""Hosts of git repositories on loopback: git over HTTP with a token, files of releases, and the APIs of GitHub and GitLab."""
+"""Git hosts on loopback: git over HTTP with a token, release files, and the APIs of GitHub and GitLab."""
 import base64
 import contextlib
 import http.server
@@ -11,7 +11,7 @@ from git import ENVIRONMENT
 
 TOKEN = "glpat-a secret/of+tests"
 PROJECT = 7
-# The parameters that GitLab's API documents for each request.
+# The documented parameters of each GitLab API request.
 LIST = {"source_branch", "target_branch", "state", "per_page", "page"}
 CREATE = {"source_branch", "target_branch", "title", "description", "labels", "reviewer_ids"}
 EDIT = {"title", "description", "target_branch", "state_event"}
@@ -48,7 +48,7 @@ class Forge:
             return reply(request, 200, self.releases[address.path])
         if address.path.startswith("/group/app.git/"):
             expected = base64.b64encode(f"{self.user}:{TOKEN}".encode()).decode()
-            # GitHub refuses two headers. The scheme's case does not count.
+            # GitHub rejects two headers. The scheme is case-insensitive.
             given = [tuple(each.split(" ")) for each in request.headers.get_all("Authorization") or []]
             if [(scheme.lower(), credentials) for scheme, credentials in given] != [("basic", expected)]:
                 self.refused.append(request.path)
@@ -116,7 +116,7 @@ def reply(request, status, content, headers=None):
 
 
 class GitHub:
-    """GitHub's API of pull requests, for the repository group/app. `requests` is what it has."""
+    """GitHub's pull request API for the repository group/app. `requests` lists the pull requests."""
 
     def __init__(self):
         self.requests, self.refused, self.asked, self.fails, self.answer_with = [], [], [], None, None

@@ -1,10 +1,10 @@
-"""A git repository as the tests use it: real git, its own identity and settings, nothing of this machine's."""
+"""A git repository for tests: real git with a fixed identity, independent of this machine's settings."""
 import os
 import pathlib
 import subprocess
 
-# Whoever's settings are on this machine, they are not the tests'. It is a place where no file can be: git config --global would
-# replace /dev/null itself with a file, for the whole machine, if root runs it.
+# The tests ignore this machine's git settings. No file can exist at this path: with /dev/null, git config --global, run as root,
+# would replace /dev/null itself with a regular file for the whole machine.
 NOWHERE = f"{os.devnull}/none"
 NO_SETTINGS = {"GIT_CONFIG_GLOBAL": NOWHERE, "GIT_CONFIG_SYSTEM": NOWHERE}
 AUTHOR = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))}
@@ -27,7 +27,7 @@ class Repository:
         return Repository(path)
 
     def __call__(self, *arguments):
-        """What git prints, without the line's end."""
+        """Git's output without the final newline."""
         return self.git(*arguments).rstrip("\n")
 
     def git(self, *arguments, cwd=None):
@@ -44,7 +44,7 @@ class Repository:
         return self("rev-parse", "HEAD")
 
     def commits(self, revisions="main"):
-        """Commits, the oldest first."""
+        """The commits, oldest first."""
         return self("rev-list", "--reverse", revisions).split()
 
     def changed_files(self, commit):
@@ -52,7 +52,7 @@ class Repository:
 
 
 class GitTree(Repository):
-    """One that a dumps directory lies in."""
+    """A git repository that contains a dumps directory."""
 
     def __init__(self, root):
         super().__init__(root)

@@ -1,13 +1,13 @@
-"""The names inside rsdump's JSON documents and the lock, in one place."""
+"""The key names in rsdump's JSON documents and the lock file, in one place."""
 
 
 def lock_entries(lock):
-    """The lock's entry of each collection, by name."""
+    """The lock file's entry for each collection, by name."""
     return lock["collections"]
 
 
 def without_verification_time(lock):
-    """The lock as it would be whenever it had been written."""
+    """The lock file without verification times, the only values that depend on the time of writing."""
     if isinstance(lock, dict):
         return {key: without_verification_time(value) for key, value in lock.items() if key != "verifiedAt"}
     if isinstance(lock, list):

@@ -1,5 +1,5 @@
-"""The two filters of Git LFS, with a folder in place of its server: `clean` keeps a file there and prints a pointer, `smudge`
-prints the file that a pointer names.
+"""The two filters of Git LFS, with a folder instead of a server: `clean` stores a file there and prints a pointer, `smudge`
+prints the file for a pointer.
 
     large_files.py clean|smudge FOLDER
 """
@@ -16,7 +16,7 @@ def pointer(content):
 
 
 def set_up(git, folder):
-    """Sets the filters in a repository, as `git lfs install --local` does. `git` runs git there."""
+    """Configures the filters in a repository, like `git lfs install --local`. `git` runs git there."""
     folder.mkdir(exist_ok=True)
     for name in ("clean", "smudge"):
         git("config", f"filter.lfs.{name}", shlex.join([sys.executable, __file__, name, str(folder)]))

@@ -1,5 +1,5 @@
-"""The part of this machine that the integration tests see, whatever else is installed or set on it: the programs listed here, an
-empty home, and no settings of git."""
+"""Isolates the integration tests from this machine: they see only the programs listed here, an empty home, and no git
+settings."""
 import atexit
 import os
 import pathlib
@@ -8,7 +8,7 @@ import tempfile
 
 from git import NO_SETTINGS
 
-# Programs that change what is tested, such as gh and git-lfs, are not here: a test that wants one makes its own.
+# Programs that change the behavior under test, such as gh and git-lfs, are omitted: a test that needs one provides it.
 PROGRAMS = """
     arch as awk b2sum base32 base64 basename basenc bash bsdtar bunzip2 bzcat bzip2 cat cc chgrp chmod chown chromedriver
     chromium cksum cmp comm cp cron crontab csplit curl cut date dd df diff dirname dpkg dpkg-deb dpkg-query du echo env expand
@@ -23,10 +23,10 @@ PROGRAMS = """
 
 
 def isolate():
-    """Changes this process's environment, which the processes of the tests inherit."""
+    """Changes this process's environment, which child processes inherit."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="machine-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # For tests that change to another user.
+    # Readable for tests that switch to a different user.
     folder.chmod(0o755)
     (folder / "home").mkdir()
     (folder / "bin").mkdir()

@@ -1,4 +1,4 @@
-"""A static mirror, published by `rsdump export --to mirror` and served by a real nginx as Examples/nginx/mirror.conf says."""
+"""A static mirror, written by `rsdump export --to mirror` and served by a real nginx configured by Examples/nginx/mirror.conf."""
 import hashlib
 import re
 import subprocess
@@ -13,7 +13,7 @@ from nginx_examples import ExampleNginx
 
 
 class Mirror(ExampleNginx):
-    """Without the update channel, which the example marks."""
+    """Without the update channel, whose section is marked in the example."""
 
     def __init__(self, folder):
         super().__init__(folder)
@@ -23,7 +23,7 @@ class Mirror(ExampleNginx):
         return re.sub(r"(?ms)^ *# >>> update channel.*?# <<<\n", "", self.with_channel(0))
 
     def with_channel(self, port):
-        # The example's own port first, because this server's may contain its digits.
+        # Replace the example's port first, because this server's port may contain its digits.
         return self.adapted(
             "mirror.conf", ("127.0.0.1:8889", f"127.0.0.1:{port}"), ("listen 80;", f"listen 127.0.0.1:{self.port};"),
             ("/srv/mirror/", f"{self.output}/"))
@@ -51,7 +51,7 @@ class Mirror(ExampleNginx):
 
 
 class UpdatesMirror(Mirror):
-    """With the update channel, which Debian's nchan serves."""
+    """With the update channel, served by Debian's nchan."""
 
     MODULES = "load_module /usr/lib/nginx/modules/ngx_nchan_module.so;\n"
 
@@ -75,7 +75,7 @@ class UpdatesMirror(Mirror):
         return (self.folder / "places.log").read_text()
 
     def post(self, text, with_=()):
-        """The status that curl prints."""
+        """Returns the status that curl prints."""
         command = [toolchain.curl(), "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30"]
         posting = ["--data", text, "--header", "X-EventSource-Event: update", *with_, self.publisher]
         return int(subprocess.run([*command, *posting], capture_output=True, text=True, check=False).stdout)

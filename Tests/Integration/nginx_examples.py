@@ -1,4 +1,4 @@
-"""nginx as the examples of this repository set it up. Each runs for as long as a `with` block does."""
+"""nginx with the configurations in Examples/nginx. Each server runs inside a `with` block."""
 import nginx
 import rsdump
 
@@ -6,7 +6,7 @@ EXAMPLES = rsdump.REPOSITORY / "Examples/nginx"
 
 
 class ExampleNginx(nginx.Nginx):
-    """Includes one of the examples, with what its user would change in it."""
+    """Includes one of the examples, with the values that a user would change."""
 
     MODULES = ""
 
@@ -24,7 +24,7 @@ class ExampleNginx(nginx.Nginx):
     def configuration(self, user):
         included = self.folder / "included.conf"
         included.write_text(self.example())
-        # Which server and location has answered is in the log.
+        # The log shows which server and location answered.
         return (f"{self.MODULES}{user}\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/error.log warn;\n"
                 f"worker_processes 1;\nevents {{ worker_connections 1024; }}\nhttp {{\n"
                 f"    log_format place '$server_port $uri';\n    access_log {self.folder}/places.log place;\n"
@@ -34,9 +34,9 @@ class ExampleNginx(nginx.Nginx):
 
 
 class BehindNginx(ExampleNginx):
-    """In front of `rsdump serve`. The server's port is `upstream_port`, whether it is there or not.
+    """In front of `rsdump serve` at `upstream_port`, which need not be running.
 
-    It speaks TLS, as the example does, if it gets the files of a certificate and its key; plain HTTP if not."""
+    It speaks TLS, like the example, if `tls` gives a certificate file and a key file; otherwise plain HTTP."""
 
     def __init__(self, folder, upstream_port=None, tls=None):
         super().__init__(folder)

@@ -1,4 +1,4 @@
-"""A clone that rsdump nightly runs in, of a bare repository that takes its pushes, with GitHub's API beside."""
+"""A clone for rsdump nightly, its bare origin repository, and GitHub's API."""
 import copy
 import dataclasses
 import os
@@ -25,7 +25,7 @@ class Run:
 
 class Nightly:
     def __init__(self, folder, dumps):
-        """A repository whose main has the files of `dumps` under dumps/, and a clone of it."""
+        """A repository that has the files of `dumps` under dumps/ on main, and a clone of it."""
         self.folder = folder
         self.origin = Repository.create(folder / "origin.git", bare=True)
         seed = self.origin.clone(folder / "seed")
@@ -54,12 +54,12 @@ class Nightly:
         return Run(finished.returncode, finished.stdout, finished.stderr, text)
 
     def start(self, *arguments, env=None):
-        """Starts it in a process group of its own, and does not wait."""
+        """Starts it in a separate process group and does not wait."""
         return subprocess.Popen(
             [rsdump.BINARY, "nightly", *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=self.environment(env), cwd=self.clone.path, start_new_session=True)
 
-    # What is there afterwards
+    # The result of a run
 
     @property
     def requests(self):
@@ -74,17 +74,17 @@ class Nightly:
         return dict(line.split() for line in lines)
 
     def new_commits(self, branch=BRANCH):
-        """The commits that the branch has and main has not, the oldest first."""
+        """The commits on the branch that are not on main, oldest first."""
         return self.origin.commits(f"main..{branch}") if branch in self.branches() else []
 
     def checkout(self, revision, name):
-        """The dumps of a commit, in a directory of their own."""
+        """The dumps of a commit, in a separate directory."""
         target = self.folder / name
         self.origin("worktree", "add", "-q", "--detach", target, revision)
         return Dumps(target / "dumps")
 
     def merge(self, squash=False):
-        """What a person does with the pull request."""
+        """Merges the pull request as a person would."""
         self.seed("fetch", "-q", "origin")
         self.seed("checkout", "-q", "-B", "main", "origin/main")
         self.seed("merge", "-q", *(["--squash"] if squash else ["--no-edit"]), f"origin/{BRANCH}")
@@ -97,7 +97,7 @@ class Nightly:
         self.on("main", edit, message)
 
     def on(self, branch, edit, message="Somebody's work"):
-        """A commit by somebody else; `edit` gets the work tree's path."""
+        """Adds a commit by someone else; `edit` gets the work tree's path."""
         self.seed("fetch", "-q", "origin")
         self.seed("checkout", "-q", "-B", branch, f"origin/{branch}")
         edit(self.seed.path)
@@ -105,14 +105,14 @@ class Nightly:
         self.seed("push", "-q", "origin", branch)
 
     def before_push(self, script):
-        """A script that the remote runs before it takes a push."""
+        """Installs a script that the remote runs before it accepts a push."""
         hook = self.origin.path / "hooks/pre-receive"
         hook.write_text(f"#!/bin/sh -e\n{script}\n")
         hook.chmod(0o755)
         return hook
 
     def race(self, branch, times):
-        """Somebody else's commit arrives just before each of the next pushes."""
+        """Adds someone else's commit just before each of the next pushes."""
         count = self.folder / "races"
         count.write_text("0")
         self.before_push(f"""
@@ -127,7 +127,7 @@ git update-ref refs/heads/{branch} "$(git commit-tree -m race -p {branch} "$(git
 """)
 
     def is_untouched(self, before):
-        """Whether the clone's own files and branch are as they were."""
+        """Whether the clone's files and branch are unchanged."""
         return self.state() == before
 
     def state(self):

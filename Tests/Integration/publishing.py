@@ -1,4 +1,4 @@
-"""A small team that publishes: sources of two collections, keys, and the directory of dumps."""
+"""A small team of publishers: sources of two collections, keys, and the dumps directory."""
 import base64
 import json
 import random
@@ -11,7 +11,7 @@ ON_CHANGE = rsdump.REPOSITORY / "Examples/on-change"
 
 
 class Team:
-    """Sources with keys, published into a directory of dumps."""
+    """Sources and keys, published into a dumps directory."""
 
     def __init__(self, path):
         self.path = path
@@ -44,8 +44,8 @@ class Team:
 
 
 class Origin:
-    """A directory with sources, keys and what is published from them: the parameters of one collection. `source` is the text of
-    their file, with a place for a value."""
+    """A directory with sources, keys and dumps for one collection of parameters. `source` is the source file's text, with a
+    placeholder for a value."""
 
     def __init__(self, path, source, value, name="app-config"):
         self.path, self.dumps, self.source = path, path / "dumps", source
@@ -62,22 +62,22 @@ class Origin:
 
 
 class Hook:
-    """A command for `--on-change` that keeps what it is told, and fails while the file `fails` is there."""
+    """A command for `--on-change` that records its notifications, and fails while the file `fails` exists."""
 
     def __init__(self, folder):
         self.log, self.fails = folder / "told", folder / "fails"
         self.command = f"test ! -e {self.fails} && cat >>{self.log}"
 
     def take(self):
-        """The changes so far, and forgets them."""
+        """Returns the changes so far and clears them."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return [json.loads(line) for line in lines]
 
 
 class LargeFiles:
-    """Dumps with two attachments that are too large to be kept in memory, one of which the bundle deflates, and with 1.1 MB of
-    records. `targets` are the paths at which a server has them, `files` what is behind those of the attachments."""
+    """Dumps with 1.1 MB of records and two attachments that are too large to be kept in memory, one of which is compressed in the
+    bundle. `targets` are their paths on a server, `files` the contents of the attachments."""
 
     def __init__(self, path, size=20_000_000):
         team = Team(path)
@@ -95,6 +95,6 @@ class LargeFiles:
         locations = {each["id"]: each["attachment"]["location"] for each in self.dumps.bundle("main/files").records}
         self.targets = {name: f"/attachments/{location}" for name, location in locations.items()} | {
             "changeset": "/v1/buckets/main/collections/many/changeset?_expected=0",
-            # Made for each client that asks.
+            # Rendered for each request.
             "page": "/collections/main/many?show=all",
         }

@@ -1,4 +1,4 @@
-"""Runs rsdump and keeps what came of it."""
+"""Runs rsdump and records the result."""
 import dataclasses
 import json
 import os
@@ -25,11 +25,11 @@ class Outcome:
     wall: float
 
     def json(self):
-        """Standard output as one JSON document; anything before or after it is an error."""
+        """Parses standard output as one JSON document; anything before or after it is an error."""
         return json.loads(self.out)
 
     def says(self, *words):
-        """Whether every word is somewhere in what was printed."""
+        """Whether the output contains every word."""
         return all(word in self.out + self.err for word in words)
 
     def __repr__(self):
@@ -37,8 +37,8 @@ class Outcome:
 
 
 def environment(changes=None):
-    """A plain environment: what a CI job would have, so that nothing of this machine's leaks into the outcome, and no real server
-    is asked."""
+    """A minimal environment like a CI job's, so that this machine's settings do not affect the results and no real server is
+    contacted."""
     names = ("PATH", "HOME", "TMPDIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
     kept = {name: os.environ[name] for name in names if name in os.environ}
     nobody = {"https_proxy": "http://127.0.0.1:9", "no_proxy": "localhost,127.0.0.1,::1"}
@@ -46,7 +46,7 @@ def environment(changes=None):
 
 
 def start(*arguments, env=None, cwd=None):
-    """Starts rsdump and does not wait; its output is dropped."""
+    """Starts rsdump, discards its output, and does not wait."""
     return subprocess.Popen(
         [BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=environment(env), cwd=cwd)

@@ -1,4 +1,4 @@
-"""Runs `rsdump serve` and asks it, with the standard library alone; raw sockets where a client must not be polite."""
+"""Runs `rsdump serve` and sends requests with the standard library; with raw sockets for misbehaving clients."""
 import dataclasses
 import http.client
 import json
@@ -25,7 +25,7 @@ class Answer:
 
 
 class Serving:
-    """A running server; it ends with the `with` block. What it reports is in `log()`."""
+    """A running server, which stops at the end of the `with` block. `log()` returns its error output."""
 
     def __init__(self, *arguments, wrapper=()):
         """`wrapper` is a command that starts the server."""
@@ -76,17 +76,17 @@ class Serving:
         return self.ask(f"/{version}/buckets/{bucket}/collections/{collection}/changeset?" + urllib.parse.urlencode(query))
 
     def memory(self, field="VmRSS"):
-        """Of the whole process, in MiB; `VmHWM` is the most that it had."""
+        """The memory of the whole process in MiB; `VmHWM` is the peak."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
 
     def connect(self, source=None):
-        """`source` is the client's address: all of 127/8 are this machine's."""
+        """`source` is the client's address: all of 127/8 belongs to this machine."""
         return socket.create_connection(
             (self.host, self.port), timeout=TIMEOUT, source_address=None if source is None else (source, 0))
 
     def send(self, data, half_close=False):
-        """Everything that comes back on a connection of its own until the server ends it."""
+        """Returns everything the server sends on a new connection until it closes it."""
         with self.connect() as connection:
             try:
                 connection.sendall(data)
@@ -94,11 +94,11 @@ class Serving:
                     connection.shutdown(socket.SHUT_WR)
                 return drain(connection)
             except (ConnectionResetError, BrokenPipeError):
-                # The server has ended the connection with bytes of ours unread.
+                # The server closed the connection before it read everything we sent.
                 return b""
 
     def metric(self, pattern):
-        """The sum of the samples whose line begins with the pattern."""
+        """The sum of all samples whose line begins with the pattern."""
         lines = self.ask("/metrics").body.decode().splitlines()
         return sum(int(line.rsplit(" ", 1)[1]) for line in lines if re.match(pattern, line))
 

@@ -1,4 +1,4 @@
-"""A real object store: SeaweedFS with its S3 interface, one bucket for each test, and the clients that reach it."""
+"""A real object store: SeaweedFS with its S3 interface, one bucket prefix per test, and clients for it."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ KEY, SECRET = "upload-key", "upload-secret"
 
 
 def free_pair():
-    """A port that is free as well as the one 10,000 above it, on which the store's parts talk to each other."""
+    """Finds a free port whose counterpart 10,000 higher is free too; the store's parts use it to talk to each other."""
     while True:
         port = random.randrange(20000, 22700)
         with socket.socket() as first, socket.socket() as second:
@@ -28,7 +28,7 @@ def free_pair():
 
 
 class Store:
-    """Runs for as long as a `with` block does. Everybody may read; writing needs the key."""
+    """Runs inside a `with` block. Anyone may read; writing needs the key."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -41,14 +41,14 @@ class Store:
         ]
         (self.folder / "s3.json").write_text(json.dumps({"identities": identities}))
         self.output = open(self.folder / "log", "wb")
-        # Another program may take a port between the look and the start.
+        # Another program may use a port after we checked that it was free.
         for _ in range(4):
             if self.start():
                 return self
         raise AssertionError((self.folder / "log").read_text()[-3000:])
 
     def start(self):
-        """Whether it answers; not if it has ended, as where a port was taken."""
+        """Returns whether the store is running: false if it exited, for example because a port was in use."""
         self.port, master, volume, filer = (free_pair() for _ in range(4))
         self.url = f"http://127.0.0.1:{self.port}"
         data = self.folder / f"data-{self.port}"
@@ -71,15 +71,15 @@ class Store:
         return False
 
     def __exit__(self, *_):
-        # It would wait for half a minute for others of its cluster.
+        # A graceful shutdown would wait half a minute for other cluster members.
         self.process.kill()
         self.process.wait(30)
         self.output.close()
 
     def bucket(self, prefix):
-        """A place of its own: a prefix in the one bucket that there is, as the store takes seconds for a new bucket."""
+        """A separate prefix in the only bucket, because creating a new bucket takes seconds."""
         bucket = Bucket(self, prefix)
-        # The store answers before it can place an object.
+        # The store answers before it can store objects.
         for _ in range(100):
             if bucket.rclone("mkdir", "store:settings", check=False).returncode == 0:
                 return bucket
@@ -88,7 +88,7 @@ class Store:
 
 
 class Bucket:
-    """`url` is that of a proxy in front of the store."""
+    """`url` is the address of a proxy in front of the store."""
 
     def __init__(self, store, prefix, url=None):
         self.store, self.prefix = store, prefix
@@ -98,8 +98,8 @@ class Bucket:
 
     @property
     def environment(self):
-        """What the clients take their credentials from, and the endpoint."""
-        # A certificate bundle of this machine's is nothing for plain HTTP, and old versions of rclone stumble over it.
+        """The credentials and endpoint for the clients."""
+        # Without this machine's certificate bundle: plain HTTP does not need it, and old versions of rclone fail on it.
         return {
             "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
             "RCLONE_CONFIG": "/dev/null", "RCLONE_CONFIG_STORE_TYPE": "s3", "RCLONE_CONFIG_STORE_PROVIDER": "Other",

@@ -1,4 +1,4 @@
-"""A proxy in front of a store, where a test injects faults and looks at the store after each request."""
+"""A proxy in front of a store that injects faults and lets a test inspect the store after each request."""
 import http.client
 import http.server
 import threading
@@ -7,11 +7,11 @@ DROPPED = "dropped"
 
 
 class StoreProxy:
-    """Runs as long as a `with` block does.
+    """Runs inside a `with` block.
 
-    `before(method, path)` returns a status to answer with in place of the store, `DROPPED` to break the connection off, or
-    nothing. `after(method, path)` is called when the store has answered. `below` is put in front of each path: a bucket with a
-    host name of its own, which answers a path that ends in a slash with the index document.
+    `before(method, path)` returns a status to answer with instead of the store, `DROPPED` to drop the connection, or `None`.
+    `after(method, path)` is called after the store has answered. `below` is a prefix for each path: it simulates a bucket with its
+    own host name, which serves the index document for a path that ends in a slash.
     """
 
     def __init__(self, store, before=lambda method, path: None, after=lambda method, path: None, below=""):
@@ -49,7 +49,7 @@ class StoreProxy:
                 for name, value in headers:
                     if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                         self.send_header(name, value)
-                # The answer to HEAD names the length of what it leaves out.
+                # A response to HEAD gives the length of the omitted body.
                 length = dict(headers).get("Content-Length") if self.command == "HEAD" else None
                 self.send_header("Content-Length", length or str(len(content)))
                 self.end_headers()

@@ -1,4 +1,4 @@
-"""The ways attachments come: singly, from the server's zip, from the bundle that is there."""
+"""Three ways to get attachments: one by one, from the server's zip, and from the existing bundle."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_unusable_server_zip_is_skipped(sample, empty, fault):
 
 
 def test_attachment_rule_decides_what_is_packed(dumps, sample):
-    """The rule of a collection that has its bundle already: the bundle is packed again, and nothing is fetched. Other rules are in
+    """For a collection with a bundle, a changed rule repacks the bundle without downloads. Other rules are tested in
     AttachmentSelectorTests."""
     everything = dumps.bundle(ICONS)
     edit_rule(dumps, ICONS, "{include: \"petals > 12\"}")

@@ -1,4 +1,4 @@
-"""Budgets: what would become too large is not written, and the error names what makes it so."""
+"""Budgets: data over a budget is not written, and the error lists the largest items."""
 import re
 
 import pytest
@@ -13,7 +13,7 @@ LARGE = "main/large"
 
 
 def budget(dumps, text):
-    """Puts a budget before the collections."""
+    """Inserts a budget before the collections."""
     config = dumps.config.read_text()
     config = re.sub(r"^budget:\n(  .*\n)*", "", config, flags=re.MULTILINE)
     dumps.config.write_text(config.replace("collections:\n", f"budget:\n{text}collections:\n", 1))

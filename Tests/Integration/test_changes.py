@@ -1,4 +1,4 @@
-"""What a refresh makes of changes on the server."""
+"""How a refresh handles changes on the server."""
 
 import rsdump
 import samples
@@ -49,7 +49,7 @@ def test_added_edited_and_deleted_records_arrive(dumps, sample):
 
 
 def test_signature_without_chain_counts_as_unsigned(sample, tmp_path):
-    """As of Mozilla's documented local server: x5u is empty."""
+    """As on a local server set up by Mozilla's documentation: x5u is empty."""
     dumps = Dumps(tmp_path / "dumps")
     for name in samples.NAMES:
         sample.signing(name, {"nochain": True})
@@ -59,7 +59,7 @@ def test_signature_without_chain_counts_as_unsigned(sample, tmp_path):
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("no certificate chain", "accept-unsigned: true"), str(outcome)
     asked = [each["path"] for each in sample.requests(position)]
-    # The root document names the address of attachments. No certificate chain is asked for.
+    # The root document gives the base URL of attachments. No certificate chain is requested.
     assert all("changeset" in path or path == "/v1/" for path in asked), asked
     text = dumps.config.read_text()
     assert text.count("trust:\n") == 1, text

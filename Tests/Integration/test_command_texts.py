@@ -1,13 +1,13 @@
-"""What commands print: each file of Tests/Integration/commands is a test, and can be read as documentation.
+"""Command output: each file in Tests/Integration/commands is a test that also serves as documentation.
 
     # A comment, between commands.
     -- NAME --           a file: the lines up to a line of two hyphens
-    $ COMMAND            a command of sh, in a folder with these files; below it, standard output and then standard error
+    $ COMMAND            a shell command, run in a folder with these files; below it, standard output, then standard error
     [2]                  its exit code, unless it is 0
 
 $REPOSITORY is this repository.
 
-In what is expected, ... stands for any characters, and a line of it for any lines. ACCEPT=1 writes what was printed.
+In expected output, ... matches any characters, and a line of ... matches any lines. ACCEPT=1 writes the actual output.
 """
 import os
 import pathlib
@@ -23,7 +23,7 @@ FOLDER = pathlib.Path(__file__).with_name("commands")
 
 
 def steps(text):
-    """Files and commands in their order, each with its first line and the lines below."""
+    """Files and commands in order, each with its first line and the lines below."""
     found, is_file = [], False
     for line in text.splitlines():
         if is_file or not line.startswith(("$ ", "# ", "-- ")):
@@ -70,4 +70,4 @@ def test_commands_print_what_their_text_says(path, tmp_path):
         kept += [*expected, *[""] * (lines[-1:] == [""])]
     if wrong and os.environ.get("ACCEPT"):
         path.write_text("\n".join(kept).rstrip() + "\n")
-    assert count and not wrong, "\n\n".join(["these commands print something else:", *wrong])
+    assert count and not wrong, "\n\n".join(["these commands print different output:", *wrong])

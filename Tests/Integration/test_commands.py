@@ -1,4 +1,4 @@
-"""What commands do with a server. What needs none is in commands/show.txt, usage.txt and others."""
+"""Commands that use a server. Commands without one are in commands/show.txt, usage.txt and others."""
 import re
 
 
@@ -11,7 +11,7 @@ def test_add_refuses_another_server(dumps, sample):
     outcome = rsdump.run("add", "main/x", "--dumps", dumps.path, "--server", "https://other.example.org/v2")
     assert outcome.code == rsdump.USAGE and outcome.says("--dumps", "5 collections", sample.url), str(outcome)
     assert dumps.config.read_text() == before
-    # Its own server may be named, in either version of the protocol.
+    # Its own server is accepted, with either version of the protocol.
     assert dumps.add(sample, "main/x").code == rsdump.DONE
 
 
@@ -20,7 +20,7 @@ def test_the_summary_is_markdown(dumps, sample, tmp_path):
     summary = tmp_path / "summary.md"
     assert dumps.refresh("--summary", summary).code == rsdump.DONE
     assert SETTINGS in summary.read_text()
-    # However much fails, a pull request's body has room for it.
+    # The summary fits into a pull request's body, even with many failures.
     assert dumps.add(sample, *(f"main/absent-{number}" for number in range(700))).code == rsdump.DONE
     assert dumps.refresh("--summary", summary).code == rsdump.SOME_FAILED
     assert len(summary.read_bytes()) <= 50_000 and re.search(r"^… and \d+ more lines$", summary.read_text(), re.MULTILINE)
@@ -58,16 +58,16 @@ def test_status_predicts_refresh(dumps, sample):
 
 
 def test_max_age_ignores_unchanged_collections(dumps, sample):
-    """The gate of a release: the server says whether half a year without a change is half a year without a refresh."""
+    """A release gate: with the server's answer, a collection unchanged for half a year passes if it is up to date."""
     lock = dumps.path / "dumps.lock.json"
     lock.write_text(re.sub(r'"verifiedAt": "20\d\d', '"verifiedAt": "2020', lock.read_text()))
     for arguments in (("status",), ("status", "--max-age", "90d"), ("status", "--offline"), ("refresh", "--locked")):
         outcome = rsdump.run(*arguments, "--dumps", dumps.path)
         assert outcome.code == rsdump.DONE and "error" not in outcome.out, str(outcome)
-    # Who counts from the last change is told what that means.
+    # Without the server, the age since the last change counts, and the error says so.
     bound = dumps.status("--offline", "--max-age", "90d")
     assert bound.code == rsdump.SOME_FAILED and bound.says("older than --max-age; only the server knows"), str(bound)
-    # A change that was missed for so long is found.
+    # A change missed for that long is reported.
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     missed = dumps.status("--max-age", "90d")
     assert missed.code == rsdump.SOME_FAILED and missed.says("too old"), str(missed)

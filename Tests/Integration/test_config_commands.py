@@ -1,4 +1,4 @@
-"""`rsdump values`, `check --parameters` and `export` of parameters: remote config, seen from outside."""
+"""Remote config from the command line: `rsdump values`, `check --parameters` and `export` of parameters."""
 import json
 import pathlib
 import re
@@ -35,7 +35,7 @@ def parameters(tmp_path):
 
 
 def packed(folder, records, name="app"):
-    """A dumps directory with these parameters, as they come without a signature."""
+    """A dumps directory with these parameters, imported without a signature."""
     path = folder / f"{name}.json"
     path.write_text(json.dumps({"metadata": {"bucket": "main", "id": name}, "timestamp": 2000,
                                 "changes": [{"last_modified": 1000, **each} for each in records]}))
@@ -67,7 +67,7 @@ public struct RemoteConfigValue {}
 
 
 def test_accessors_of_every_keyword_compile(tmp_path):
-    """The words are those of the compiler that is installed, contextual ones too, and those that the accessors themselves use."""
+    """Tests all keywords of the installed compiler, contextual ones included, and the names that the accessors use themselves."""
     [interface] = [each for each in KEYWORDS.glob("*.swiftinterface") if "private" not in each.name]
     listed = re.search(r"enum Keyword\b.*?\n  }", interface.read_text(), re.DOTALL)[0]
     words = sorted(set(re.findall(r"case `?([A-Za-z_]+)", listed)) - {"_"})

@@ -1,4 +1,4 @@
-"""Examples/ConfigExample, the app with remote config: run as its users run it, in a pipe and in a terminal."""
+"""Examples/ConfigExample, the app with remote config, run as a user would run it: in a pipe and in a terminal."""
 import os
 import pty
 import subprocess
@@ -72,7 +72,7 @@ def test_a_terminal_shows_the_colour(origin):
     shown = os.read(controller, 65536).decode()
     os.close(controller)
     assert ended.returncode == 0
-    # First the grey of the defaults, then the published #204080.
+    # First the gray of the defaults, then the published #204080.
     assert shown.index("\x1b[48;2;128;128;128m") < shown.index("\x1b[48;2;32;64;128m")
 
 

@@ -1,6 +1,6 @@
-"""What remote config keeps in the index when the machine fails: an app fetches and activates while an operation on a file fails, the
-process is killed there, or the machine crashes. The next start has a state that was published, whole, and the one after that
-has the newest. Tests/LibraryTests/RemoteConfiguration kills the process at random moments."""
+"""Remote config's index under machine faults: while an app fetches and activates, a file operation fails, the process is killed,
+or the machine crashes. The next start must have a complete published state, and the start after that the newest one.
+Tests/LibraryTests/RemoteConfiguration kills the process at random moments."""
 import itertools
 import json
 import os
@@ -16,13 +16,13 @@ from test_real_time import APP, made_origin
 
 KINDS = ("EIO", "ENOSPC", "full", "kill", "lost", "torn", "mixed")
 STORAGE = rsdump.BINARY.with_name("test-process")
-# The stage faults of scripts/test takes 17.
+# scripts/test sets 17 in its stage for faults.
 EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "151"))
 STEP = max(EVERY // 17, 1)
 
 
 def kept(storage):
-    """What the index has of the collection."""
+    """The index entry of the collection."""
     index = json.loads((storage / "index.json").read_bytes())
     entry = next((entry for name, entry in index["collections"].items() if name.startswith("main/app-config@")), {})
     return {"config": index.get("configs", {}).get("main/app-config"), **entry}
@@ -51,12 +51,12 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
             env=rsdump.environment({name: str(value) for name, value in variables.items()})).stdout
 
     with Serving("--dumps", origin.dumps) as server:
-        # The second start gets well with it.
+        # With the second start, this state counts as good.
         for _ in range(2):
             assert app(server, before, 1) == "first 1\n"
     origin.publish("second")
     hits = 0
-    # A state is of its server, whose name includes the port.
+    # A state belongs to a server, identified by its URL including the port.
     with Serving("--dumps", origin.dumps, "--port", server.port) as server:
         shutil.copytree(before, storage)
         assert app(server, storage, 1, at=0) == "second 1\n"
@@ -70,7 +70,7 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
                 log.unlink()
                 app(server, storage, 1, kind, at)
                 hits += any(line.startswith("!") for line in log.read_text().splitlines())
-                # A start reads what is active; then a second app repairs what has to be.
+                # The first app only reads the active state; the second one repairs what is necessary.
                 assert app(server, storage, 0) in ("first 1\n", "second 1\n"), what
                 assert kept(storage)["config"]["signals"] == {"round": 0}, what
                 assert app(server, storage, 1) == "second 1\n", what
@@ -80,17 +80,17 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
                 assert {path.name for path in (storage / "states").iterdir()} == states, what
                 if not safe_start:
                     continue
-                # What the app started well with is never lost: the newest state, or the one before it.
+                # A state with which the app started successfully is never lost: it is the newest or the previous one.
                 trial, previous = kept(storage)["activated"]["trial"], kept(storage)["activated"]["previous"]
                 assert trial["failedStarts"] <= 1 and not trial["rejected"], what
-                # A crash of the machine may lose what was counted, and so which state is good, but not the state.
+                # A machine crash may lose the start counts, and so the mark of a good state, but not the state itself.
                 assert kind in ("lost", "torn", "mixed") or previous["timestamp"] in [state["timestamp"] for state in trial["good"]], what
     assert hits >= len(KINDS), hits
 
 
 def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
-    """An app dies of the state that was published last, and on one of its starts the machine fails as well, at any operation
-    on a file. It reads that state in three starts, or in fewer; then the good one; and nothing is lost."""
+    """The newest state crashes the app, and in one of the starts the machine also fails, at any file operation. The app must read
+    that state in at most three starts, then return to the good one, and lose nothing."""
     origin = made_origin(tmp_path / "origin")
     before, storage, stash, log = (tmp_path / name for name in ("before", "storage", "stash", "log"))
 
@@ -103,7 +103,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
         ran = subprocess.run(
             [STORAGE, "storage", storage, f"{server}/v1", origin.root, "app-config", str(rounds)], capture_output=True, text=True,
             timeout=60, env=rsdump.environment({name: str(value) for name, value in faults.items()} | {"SAFE_START": "1"}))
-        # If nothing could be read, the app got no records, and did not die of them.
+        # If nothing could be read, the app got no records and did not crash.
         timestamp, records = (ran.stdout.split() + ["", "0"])[:2]
         return timestamp if records != "0" else None
 
@@ -113,7 +113,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
         assert start(1, before, url) == good
     origin.publish("second")
     with Serving("--dumps", origin.dumps, "--port", port) as server:
-        # A sync that the machine disturbs never loses the good state.
+        # A sync with a machine fault never loses the good state.
         shutil.copytree(before, storage)
         bad = start(1, storage, url, at=0)
         assert good < bad, (good, bad)
@@ -141,7 +141,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
             shutil.copytree(before, storage)
             log.unlink()
             read = [start(0, storage, url, kind, at), *(start(0, storage, url) for _ in range(4))]
-            # A crash of the machine may lose the count that was just made.
+            # A machine crash may lose the count of the latest start.
             assert sum(each == bad for each in read) <= (4 if kind in ("lost", "torn", "mixed") else 3), (what, read)
             assert all(each in (good, bad) for each in read[1:]) and read[-1] == good, (what, read)
     explained = rsdump.run(

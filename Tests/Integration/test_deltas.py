@@ -1,4 +1,4 @@
-"""Changed attachments as deltas to those that are held (RFC 9842), from a server after Mozilla's."""
+"""Changed attachments as deltas to stored ones (RFC 9842), from a server that works like Mozilla's."""
 import base64
 import gzip
 import hashlib
@@ -24,7 +24,7 @@ START = 1_760_000_000_000
 
 
 def lines(version, count=20_000):
-    """A filter list, of which each version changes one line of two hundred."""
+    """A filter list; each version changes one line in 200."""
     numbers = random.Random(1)
     each = [f"||{numbers.getrandbits(40):010x}.example^$third-party,domain={numbers.getrandbits(24):06x}.test" for _ in range(count)]
     for number in range(1, version):
@@ -35,13 +35,13 @@ def lines(version, count=20_000):
 
 
 class Origin:
-    """The sample server's answers as files, with a collection of one record whose attachment changes."""
+    """The sample server's responses as files, with a collection of one record whose attachment changes."""
 
     def __init__(self, sample, folder):
         self.sample, self.folder = sample, folder
         self.files = folder / "files"
         self.attachments = self.files / "v1/attachments"
-        # Another test's versions.
+        # Remove versions from other tests.
         shutil.rmtree(sample.data / "attachments" / BUCKET / COLLECTION, ignore_errors=True)
 
     def publish(self, version, content=None, builds=True):
@@ -93,7 +93,7 @@ def packaged(dumps):
 
 @pytest.fixture
 def held(origin, edge, sample, empty):
-    """Dumps with the first version, and a server that has the second."""
+    """Dumps with the first version, before the server publishes the second one."""
     assert empty.add(sample, NAME, url=edge.url).code == rsdump.DONE
     refreshed(empty)
     edge.log.clear()
@@ -132,7 +132,7 @@ def test_a_sync_takes_deltas(origin, edge, sample, empty, tmp_path):
     assert outcome.code == rsdump.DONE, str(outcome)
     assert (tmp_path / "list").read_bytes() == content
     assert downloads(edge)[-1]["bytes"] < len(content) / 5
-    # And from what was stored, to the next.
+    # A stored attachment is also used as the base of the next delta.
     content = origin.publish(3)
     assert app.sync(NAME).code == rsdump.DONE
     assert app.get(NAME, "--attachment", "list", "--output", tmp_path / "next").code == rsdump.DONE
@@ -157,7 +157,7 @@ def sending(make):
     return lambda status, headers, body: (status, headers, make(body))
 
 
-# What a delta can have wrong is in FileDeltaTests. A proxy may drop the header that it does not know.
+# FileDeltaTests covers invalid deltas in full. "no coding" simulates a proxy that drops a header it does not know.
 WRONG = {
     "another dictionary": sending(lambda body: dictionaries.delta(OLD + b"x", NEW)),
     "cut": sending(lambda body: body[:-1]),
@@ -177,7 +177,7 @@ def test_wrong_delta_downloads_whole_file(origin, edge, held, wrong):
 
 
 def test_delta_larger_than_file_is_used(origin, edge, held):
-    """Mozilla's job makes such deltas of data that cannot be compressed."""
+    """Mozilla's job produces such deltas for data that cannot be compressed."""
     content = random.Random(5).randbytes(3 << 20)
     origin.publish(2, content)
     assert refreshed(held)["savedBytes"] == 0 and packaged(held) == content
@@ -196,12 +196,12 @@ def test_an_interrupted_download_resumes_without_a_delta(origin, edge, held):
     assert request["headers"]["Range"] == "bytes=1000-" and "Dictionary-ID" not in request["headers"]
 
 
-# Origins of one's own
+# Deltas from rsdump's own server and mirror
 
 
 @pytest.fixture
 def published(origin, edge, held, tmp_path):
-    """A directory in git whose last commit has the second version, and the first in another directory."""
+    """A directory in git whose last commit has the second version, and a copy with the first version."""
     tree = GitTree(held.path.parent)
     tree.commit("first")
     first = held.copy(tmp_path / "first")
@@ -232,7 +232,7 @@ def test_serve_has_deltas_of_its_history(published):
             f'match="/attachments/{BUCKET}/{COLLECTION}/*", id="{location.split("/")[-1]}", type=raw')
         delta = serving.ask(path, Accept_Encoding="gzip, br, dcz;q=0.5", Available_Dictionary=f":{digest}:")
         assert delta.headers["content-encoding"] == "dcz" and "accept-ranges" not in delta.headers
-        # All that a browser is told of the file, so that it keeps what it decodes as the next dictionary.
+        # The delta has the same headers as the whole file, so that a browser keeps the decoded file as the next dictionary.
         for name in ("vary", "use-as-dictionary", "content-type", "content-security-policy", "x-content-type-options"):
             assert delta.headers[name] == whole.headers[name], name
         dictionary = zstandard.ZstdCompressionDict(OLD, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
@@ -259,7 +259,7 @@ def test_mirror_has_attachment_deltas(published, tmp_path):
     with mirror:
         copy = first.copy(tmp_path / "copy")
         assert refreshed(pointed(copy, mirror.origin))["savedBytes"] == len(NEW) - len(made) and packaged(copy) == NEW
-        # Which file the client has is said by its hash, and its name leads to the delta.
+        # The hash identifies the client's file, and the file's name selects the delta.
         path = f"/attachments/{BUCKET}/{COLLECTION}/{new}"
         digest = f":{base64.b64encode(hashlib.sha256(OLD).digest()).decode()}:"
         asked = {"Accept-Encoding": "gzip, dcz", "Available-Dictionary": digest, "Dictionary-ID": f'"{old}"'}
@@ -274,7 +274,7 @@ def test_mirror_has_attachment_deltas(published, tmp_path):
             assert answer.raw.read(decode_content=False) == (made if is_delta else NEW), change
             assert answer.headers["Vary"] == "Accept-Encoding, Available-Dictionary, Dictionary-ID", change
             assert answer.headers["Content-Security-Policy"].startswith("sandbox"), change
-    # Published again, they are the same, whatever became of the earlier ones.
+    # A second export produces identical deltas, whatever happened to the earlier ones.
     before = mirror.tree()
     delta.write_bytes(made[:-1] + b"?")
     (mirror.output / "letter").unlink(missing_ok=True)
@@ -303,7 +303,7 @@ def test_a_browser_takes_a_delta(published):
         try:
             browser.get(f"{serving.url}/v1/")
             first = browser.execute_async_script(script, old)
-            # It keeps the dictionary a moment after the answer.
+            # The browser stores the dictionary shortly after the response.
             time.sleep(2)
             second = browser.execute_async_script(script, new)
         finally:

@@ -1,5 +1,5 @@
-"""What `rsdump diff` finds on the server, and how it prints hostile records. Bundles, directories and commits are in
-commands/diff.txt."""
+"""`rsdump diff` against a server, and how it prints hostile records. commands/diff.txt covers bundles, directories and
+commits."""
 import html.parser
 import re
 
@@ -28,7 +28,7 @@ def diff(*arguments, **options):
 
 @pytest.fixture
 def changed(dumps, sample, tmp_path):
-    """A copy of the dumps that was refreshed after changes in three collections."""
+    """A copy of the dumps, refreshed after changes in three collections."""
     edit(sample)
     after = dumps.copy(tmp_path / "after")
     assert after.refresh().code == rsdump.DONE
@@ -44,7 +44,7 @@ def edit(sample):
 
 
 def check(document, *, old, new):
-    """That the document says what `edit` did."""
+    """Checks that the document reports the changes made by `edit`."""
     assert (document["old"], document["new"], document["same"]) == (str(old), str(new), False)
     found = {each["collection"]: each for each in document["collections"]}
     assert {name: each["status"] for name, each in found.items()} == {
@@ -110,7 +110,7 @@ def test_diff_with_one_failing_collection(dumps, sample):
 
 
 class Page(html.parser.HTMLParser):
-    """The tags of a page, and its text outside of code."""
+    """The tags of a page, and its text outside code."""
 
     def __init__(self, source):
         super().__init__()
@@ -134,7 +134,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_markdown_diff_escapes_records(dumps, sample, tmp_path):
-    """Read by GitHub's own Markdown parser."""
+    """Rendered by GitHub's own Markdown parser."""
     after = dumps.copy(tmp_path / "after")
     sample.put_record(SETTINGS, HOSTILE)
     sample.put_attachment(ICONS, "petals-23", "a`|@octocat.svg", samples.svg(23), "image/svg+xml")

@@ -1,4 +1,4 @@
-"""Bundles as a part of a program: what the compiler makes of them. What the command writes and refuses is in commands/embed.txt."""
+"""Compiling embedded bundles into a program. commands/embed.txt covers the command's output and errors."""
 import re
 import subprocess
 
@@ -12,7 +12,7 @@ from test_snippets import compiler
 SETTINGS, MARKETS = "main/settings", "main/markets"
 EXAMPLE = rsdump.REPOSITORY / "Examples/OfflineExample"
 WOULD_CHANGE = 6
-# What an app's compiler sees, which is in another package.
+# Compiles like an app, which is a different package.
 OUTSIDE = ("-package-name", "app")
 
 
@@ -50,7 +50,7 @@ def test_embed_keeps_similar_names_apart(tmp_path):
 
 
 def test_embed_generates_record_types(tmp_path):
-    """From the sources of a team to the compiler's message after a member's type has changed."""
+    """Types generated from sources, including the compiler error after a member's type changes."""
     team = Team(tmp_path)
     records = tmp_path / "sources/main/sites.yaml"
     records.write_text(
@@ -89,7 +89,7 @@ func ranks(_ service: RemoteSettingsService) -> [Int64] {
     assert embed(*arguments, "--check").code == rsdump.DONE
 
 
-# What an app may set in Package.swift or in Xcode.
+# Compiler settings that an app may use in Package.swift or Xcode.
 FEATURES = [part for name in ("InternalImportsByDefault", "ExistentialAny", "MemberImportVisibility")
             for part in ("-enable-upcoming-feature", name)]
 MAIN_ACTOR = ["-default-isolation", "MainActor"]
@@ -99,7 +99,7 @@ SETTINGS_OF_APPS = {
 
 @pytest.mark.parametrize("settings", SETTINGS_OF_APPS)
 def test_generated_code_compiles_in_every_app(settings, tmp_path):
-    """Off the main actor too, and with parameters that are named like members of a remote config."""
+    """Also off the main actor, and with parameters named like members of RemoteConfig."""
     team = Team(tmp_path)
     (tmp_path / "sources/main/sites.yaml").write_text(
         "metadata: {schema: {required: [side], properties: {side: {enum: [left]}}}}\n"
@@ -110,7 +110,7 @@ def test_generated_code_compiles_in_every_app(settings, tmp_path):
     team.publish()
     embedded, keys, app = (tmp_path / f"{name}.swift" for name in ("Embedded", "Keys", "App"))
     assert embed(team.dumps, tmp_path / "AppDumps", "--swift", embedded, "--types").code == rsdump.DONE
-    # The schema that is published says what may be missing. As nothing signs it, it gives no enumeration.
+    # The published schema determines optional members. It is not signed, so it produces no enumeration.
     assert {"author: Author?", "side: String"} <= set(re.findall(r"public let (.*)", embedded.read_text()))
     assert rsdump.run("export", "--to", "swift", "-o", keys, "--dumps", team.dumps.path, "main/app-config").code == rsdump.DONE
     app.write_text("""

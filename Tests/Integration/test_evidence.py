@@ -1,4 +1,4 @@
-"""What a release engineer asks: what the server has, since when a collection fails, and which version a directory requires."""
+"""Questions of a release engineer: which collections a server has, since when one fails, and whether a name was misspelled."""
 import re
 import time
 
@@ -32,12 +32,12 @@ def test_list_says_what_the_server_has(dumps, sample):
 def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
     tree = GitTree(dumps.path.parent)
     tree.commit("first")
-    # One collection fails every night, while another one changes.
+    # One collection fails every night while another changes.
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace(f"  {SETTINGS}:", f"  {SETTINGS}:\n    budget:\n      bundle: 10", 1))
     assert dumps.config.read_text() != text
-    time.sleep(1.1)  # git's times have no fractions
+    time.sleep(1.1)  # git stores times in whole seconds
     for night in range(3):
         sample.put_record(MARKETS, {"id": f"night-{night}", "name": "x"})
         failed = dumps.refresh()

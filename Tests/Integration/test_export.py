@@ -1,4 +1,4 @@
-"""Bundles in the forms of other projects, as these read them. What an output may replace is in commands/export.txt."""
+"""Exports in the formats of other projects, as those projects read them. commands/export.txt covers existing outputs."""
 import hashlib
 import io
 import json
@@ -39,7 +39,7 @@ def contents(dumps):
 
 
 def orphans(given, dumps):
-    """Files that no record names: they are part of no collection, though Firefox ships them."""
+    """Files that belong to no record, although Firefox ships them."""
     ids = {name: {r["id"] for r in dumps.bundle(name).records} for name in dumps.names}
     sidecars = {
         path for path in given if path.endswith(".meta.json")
@@ -51,7 +51,7 @@ def test_firefox_export_round_trip(imported_real, tmp_path):
     written = tree(exported("firefox", imported_real, tmp_path / "settings"))
     given = tree(REAL_COLLECTIONS)
     times, known = json.loads(written.pop(TIMES)), json.loads(given.pop(TIMES))
-    # Firefox's own list has collections that the tree lacks, and lacks some that the tree has: those cannot be known.
+    # Firefox's list and tree each have collections that the other lacks; those times cannot be compared.
     assert set(times) == set(imported_real.names)
     assert all(times[name] == known[name] for name in times.keys() & known.keys())
     assert set(written) == set(given) - orphans(given, imported_real) and len(written) > 100
@@ -59,8 +59,8 @@ def test_firefox_export_round_trip(imported_real, tmp_path):
 
 
 def sorted_members(content):
-    """A file as Firefox's script has written it since version 153: it sorts the members at all levels. Files of earlier versions,
-    those whose data has not changed since, and main/doh-* are not sorted; a sorted file stays as it is."""
+    """A file as written by Firefox's script since version 153, with members sorted at all levels. Older files, files with unchanged
+    data, and main/doh-* are not sorted. A sorted file is returned unchanged."""
     try:
         document = json.loads(content)
     except ValueError:
@@ -82,7 +82,7 @@ def test_firefox_export_updates_tree_in_place(imported_real, tmp_path):
     given, settings = tree(REAL_COLLECTIONS), tmp_path / "settings"
     given = {path: content if path == TIMES else sorted_members(content) for path, content in given.items()}
     shutil.copytree(REAL_COLLECTIONS, settings)
-    # An older tree of which nothing that has a bundle is right, and in which there is more than collections.
+    # An older tree in which every file of a bundle is out of date, and which also contains other files.
     names = imported_real.names
     kept = {
         "moz.build": b"x", f"{BLOOM}/moz.build": b"y", "main/unknown.json": b"{}", "main/unknown/a": b"1",
@@ -98,7 +98,7 @@ def test_firefox_export_updates_tree_in_place(imported_real, tmp_path):
     assert (settings / "main/top-sites.json").read_bytes() == b"old" and (settings / f"{BLOOM}-more/a").exists()
     outcome = export("firefox", imported_real, settings, "--update")
     assert outcome.code == rsdump.DONE and not outcome.says(f"{BLOOM}/gone"), str(outcome)
-    # Every file, the list of times too; the two of an icon that no record names any more are gone, and that is said.
+    # Every file is correct, including the list of times; an icon's two files without a record are removed and reported.
     gone = orphans(given, imported_real)
     assert tree(settings) == {path: content for path, content in given.items() if path not in gone} | kept, FOREIGN
     assert all(outcome.says(f"{path}: removed, because no record uses this attachment") for path in gone)
@@ -106,7 +106,7 @@ def test_firefox_export_updates_tree_in_place(imported_real, tmp_path):
 
 
 def test_unchanged_export_update_writes_nothing(imported_real, tmp_path):
-    """Members in another order, as in files from before Firefox 153, and records in another order."""
+    """Neither the order of members (as before Firefox 153) nor the order of records counts as a change."""
     settings = tmp_path / "settings"
     shutil.copytree(REAL_COLLECTIONS, settings)
     rules = settings / "main/password-rules.json"
@@ -116,7 +116,7 @@ def test_unchanged_export_update_writes_nothing(imported_real, tmp_path):
     exported("firefox", imported_real, settings, "--update")
     gone = orphans(before, imported_real)
     assert tree(settings) == {path: content for path, content in before.items() if path not in gone}
-    # A change of one value is no order.
+    # A changed value is written.
     document["data"][0]["Domain"] = "old.example"
     rules.write_text(json.dumps(document))
     exported("firefox", imported_real, settings, "--update")
@@ -129,7 +129,7 @@ def test_export_update_adds_new_timestamps(dumps, tmp_path):
     (settings / TIMES).write_text(json.dumps({SETTINGS: 1, "main/elsewhere": 2}))
     exported("firefox", dumps, settings, "--update")
     assert (settings / TIMES).read_text() == json.dumps({**at, "main/elsewhere": 2}, sort_keys=True)
-    # Without a list, as in Firefox's sources, there is none afterwards.
+    # Without a list, as in Firefox's sources, none is created.
     (settings / TIMES).unlink()
     exported("firefox", dumps, settings, "--update")
     assert set(tree(settings)) == set(tree(exported("firefox", dumps, tmp_path / "new", "--update"))) - {TIMES}
@@ -223,7 +223,7 @@ def test_lost_signed_bundle_refuses_unsigned_import(dumps, tmp_path):
 
 
 def test_export_dumps_keeps_configuration(dumps, sample, tmp_path):
-    """With its rules, what was accepted, its server and its roots: nothing has to be given again."""
+    """Rules, accepted violations, server and roots are all kept, so they need not be given again."""
     text = dumps.config.read_text()
     dumps.config.write_text(
         text.replace(f"  {SETTINGS}:\n", f"  # why\n  {SETTINGS}:\n    guards: {{min-records: 1000}}\n"))
@@ -239,12 +239,12 @@ def test_export_dumps_keeps_configuration(dumps, sample, tmp_path):
         assert arrived.files() == dumps.files()
         assert arrived.verify("--locked").code == rsdump.DONE
         assert arrived.refresh("--locked").code == rsdump.DONE
-        # What was lost is brought back, too.
+        # Missing bundles are restored too.
         for path in arrived.path.rglob("*.zip"):
             path.unlink()
         assert rsdump.run("import", "--from", "dumps", source, "--dumps", arrived.path).code == rsdump.DONE
         assert arrived.files() == dumps.files()
-    # Without the roots of its own dumps.yaml, nothing of a foreign archive is taken.
+    # An archive from a foreign root is rejected.
     wrong = "--trust-root=" + ":".join(["00"] * 32)
     outcome = rsdump.run("import", "--from", "dumps", archive, "--dumps", tmp_path / "other", wrong)
     assert outcome.code == rsdump.VERIFICATION and not list((tmp_path / "other").rglob("*.zip")), str(outcome)
@@ -264,7 +264,7 @@ def test_archive_export_is_a_dumps_directory(dumps, tmp_path):
 
 
 def as_python_writes(records):
-    """What the script of firefox-ios writes: the server's list, by `json.dump(records, indent=4)`."""
+    """Formats the server's list like firefox-ios's script: `json.dump(records, indent=4)`."""
     return json.dumps(records, indent=4)
 
 
@@ -274,7 +274,7 @@ def test_files_export_matches_firefox_ios(dumps, tmp_path):
     records = json.loads((output / "icons.json").read_text())
     held = {record["id"]: record for record in dumps.bundle(ICONS).records}
     assert {record["id"]: record for record in records} == held, str(outcome)
-    # The newest first, in the form of Python's json, with nothing but ASCII.
+    # Newest first, formatted like Python's json, in ASCII only.
     assert [record["last_modified"] for record in records] == sorted(
         (record["last_modified"] for record in records), reverse=True)
     assert (output / "icons.json").read_text() == as_python_writes(records)

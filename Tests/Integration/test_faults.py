@@ -1,5 +1,5 @@
-"""What goes wrong on a server stays with the collection it goes wrong for. What a refresh makes of each answer is in
-CollectionRefreshTests, what a signature and a chain can have wrong in FormatTests, and what a transport takes in ServerLieTests."""
+"""A server error affects only its own collection. CollectionRefreshTests covers each response, FormatTests covers signatures and
+chains, and ServerLieTests covers transports."""
 import json
 import re
 import time
@@ -17,13 +17,13 @@ DAY = 86_400_000
 
 
 def edit(sample):
-    """A change in the collection that is to fail and in one that is not."""
+    """Changes the collection that will fail and one that will not."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(MARKETS, "nowhere")
 
 
 def check_isolated(dumps, outcome, before, failed):
-    """`failed` is untouched and named; main/markets has been refreshed."""
+    """Checks that `failed` is reported and unchanged, and that main/markets is refreshed."""
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says(failed), str(outcome)
     after = dumps.files()
@@ -69,7 +69,7 @@ def test_unusable_chain_isolates_collection(dumps, sample, fault):
 
 
 def test_chain_server_backoff(sample, empty):
-    """Nothing is wrong with the signature: the cause of the cause decides."""
+    """The signature is not at fault: the underlying cause determines the exit code."""
     empty.add(sample, SETTINGS, MARKETS)
     sample.faults({"path": "chains/", "status": 503, "headers": {"Retry-After": "70"}})
     outcome = empty.refresh()
@@ -98,7 +98,7 @@ def test_unusable_attachment_isolates_collection(dumps, sample, fault):
 
 
 def test_rollback_of_the_server_is_refused(dumps, sample):
-    """The monitor announces news, the changeset is an older one with a good signature."""
+    """The monitor announces a new state, but the changeset is older and correctly signed."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.DONE
     held = dumps.bundle(SETTINGS).timestamp
@@ -114,7 +114,7 @@ def test_rollback_of_the_server_is_refused(dumps, sample):
 @pytest.mark.parametrize("timestamp", [lambda: int(time.time() * 1000) + 2 * DAY, lambda: 4_102_444_800_000],
                          ids=["in two days", "in 2100"])
 def test_state_with_future_timestamp_is_refused(dumps, sample, timestamp):
-    """It is signed, and once taken it would refuse all that comes later as a rollback."""
+    """It is signed, and once accepted it would make all later states look like rollbacks."""
     before = dumps.files()
     sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": timestamp()})
     sample.delete_record(MARKETS, "nowhere")
@@ -124,7 +124,7 @@ def test_state_with_future_timestamp_is_refused(dumps, sample, timestamp):
 
 
 def test_state_hours_ahead_is_accepted(dumps, sample):
-    """Clocks differ."""
+    """Clocks may differ."""
     ahead = int(time.time() * 1000) + DAY // 2
     sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": ahead})
     assert dumps.refresh().code == rsdump.DONE
@@ -133,13 +133,13 @@ def test_state_hours_ahead_is_accepted(dumps, sample):
 
 
 def written(dumps):
-    """What would change if a file were written again. The directory itself is touched where work begins in .rsdump/."""
+    """The stats of all files. The directory itself is excluded, because work in .rsdump/ changes its modification time."""
     return {path: each for path, each in dumps.stats().items() if path != "."}
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_older_monitor_is_no_rollback(sample, tmp_path, version):
-    """A cache kept the monitor, or an export read it before a publication: the server is asked past the cache."""
+    """The monitor is stale, because of a cache or an export before the publication: the client bypasses the cache."""
     dumps = Dumps(tmp_path / "dumps")
     assert dumps.add(sample, *samples.NAMES, url=sample.v2 if version == "v2" else sample.url).code == rsdump.DONE
     stale = json.dumps(sample.monitor())
@@ -157,14 +157,14 @@ def test_older_monitor_is_no_rollback(sample, tmp_path, version):
     assert dumps.status().code == rsdump.DONE
     same = rsdump.run("diff", dumps.path, "server", "--dumps", dumps.path, "--exit-code")
     assert same.code == rsdump.DONE, str(same)
-    # What the monitor does not know yet arrives all the same.
+    # Changes that the monitor does not list yet are fetched anyway.
     sample.patch_record(SETTINGS, "telemetry", {"value": "newer"})
     assert dumps.refresh().code == rsdump.DONE
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] == "newer"
 
 
 def test_changeset_cut_by_page_limit_is_refused(sample, empty):
-    """A page limit takes records away; the signature is over all of them."""
+    """A page limit drops records, but the signature covers all of them."""
     changeset = sample.changeset(MARKETS)
     total = len(changeset["changes"])
     changeset["changes"] = changeset["changes"][:3]
@@ -194,7 +194,7 @@ def test_status_during_backoff_shows_local_state(dumps, sample):
     assert dumps.refresh().code == rsdump.BACKOFF
     outcome = dumps.status()
     assert outcome.code == rsdump.BACKOFF and "asked clients to wait" in outcome.err, str(outcome)
-    # Ages in seconds may differ by one.
+    # Ages in seconds may differ by 1.
     without_ages = [re.sub(r"\d+ s\b", "…", text) for text in (outcome.out, dumps.status("--offline").out)]
     assert without_ages[0] == without_ages[1] and SETTINGS in outcome.out
     assert dumps.status("--format", "json").json()["offline"] is True
@@ -202,7 +202,7 @@ def test_status_during_backoff_shows_local_state(dumps, sample):
 
 @pytest.mark.parametrize("entry", ["records", "attachment", "chain"])
 def test_edited_bundle_and_lock_fail_verification(dumps, entry):
-    """Verification finds it, a refresh does not look for it, and the error says what makes it again."""
+    """Only verification detects the edit, a refresh does not, and the error says how to recreate the bundle."""
     before = dumps.bundle(ICONS).entries
     attachment = next(name for name in before if name.startswith("attachments/"))
     dumps.edit_bundle(ICONS, *{
@@ -236,14 +236,14 @@ def test_exit_codes_agree_between_commands(dumps, sample, tmp_path, command, fau
     }[command]
     outcome = rsdump.run(command, *arguments)
     if command == "diff" and code == rsdump.SOME_FAILED:
-        # 1 says there that the sides differ.
+        # For diff, exit code 1 means that the sides differ.
         code = rsdump.VERIFICATION
     assert outcome.code == code, str(outcome)
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_refused_access_is_not_missing_collection(dumps, sample, status):
-    """The monitor lists the collection, so neither its name is wrong nor is it gone."""
+    """The monitor lists the collection, so its name is correct and it still exists."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": status})
     outcome = dumps.refresh()

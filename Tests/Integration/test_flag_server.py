@@ -1,4 +1,4 @@
-"""The example of a server with flags: layers, a value for each user, and a flag that changes when it is published."""
+"""The example flag server: layers of values, a value per user, and a flag that changes on publication."""
 import subprocess
 import time
 import urllib.request
@@ -18,7 +18,7 @@ SOURCE = """parameters:
 
 
 class Flags:
-    """The server of the example; its environment has `variables` besides."""
+    """The example server, with `variables` added to its environment."""
 
     def __init__(self, *arguments, **variables):
         self.arguments, self.variables = arguments, variables
@@ -34,7 +34,7 @@ class Flags:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            # A graceful end: the schedule and the update channel end with the server.
+            # A graceful exit: the schedule and the update channel stop with the server.
             assert self.process.wait(30) in (0, -15)
         finally:
             self.process.kill()
@@ -71,7 +71,7 @@ def test_a_flag_changes_when_it_is_published(origin):
             assert flags.greeting("ada") == "Hello Ada"
         with Flags(*arguments, GREETING="of the machine") as flags:
             assert flags.greeting() == "of the machine"
-    # What was stored stays, without the server.
+    # Stored values remain available without the server.
     with Flags(*arguments) as flags:
         assert flags.greeting() == "Welcome"
 

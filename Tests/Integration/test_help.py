@@ -1,4 +1,4 @@
-"""The help of each command: it fits a screen of 25 lines and 100 columns, and its examples are right."""
+"""The help of each command: it fits a screen of 100 columns and 30 lines, and its examples are valid."""
 import concurrent.futures
 import re
 import shlex
@@ -7,14 +7,14 @@ import pytest
 
 import rsdump
 
-# publish and import have many options, one line each.
+# publish and import have many options, one per line.
 LONGER = {"publish": 32, "import": 31}
 KEYS = [f"keys {each}" for each in ("create", "request", "issue", "renew", "status")]
 
 
 @pytest.fixture(scope="module")
 def helps():
-    """The help of rsdump itself, and of each command that it lists, by name."""
+    """The help of rsdump itself and of each command it lists, by name."""
     def help_of(command):
         outcome = rsdump.run(*command.split(), "--help", env={"COLUMNS": "100"})
         assert outcome.code == rsdump.DONE, str(outcome)
@@ -38,17 +38,17 @@ def test_help_fits_a_screen(helps):
 
 
 def test_help_examples_are_valid(helps, tmp_path):
-    """Each is taken by the parser, in an empty directory, where what follows has nothing to work on."""
+    """The parser accepts each example, run in an empty directory without any data."""
     examples = [line for name in helps if name and name not in KEYS
                 for line in re.findall(r"^  (rsdump (?:.*\\\n)*.*)", helps[name].split("\nUSAGE:")[0], re.MULTILINE)]
-    # The pages of refresh, publish and import have no room for one.
+    # The pages of refresh, publish and import have no space for examples.
     assert len(examples) >= 30
 
     def judge(numbered):
         number, line = numbered
         words = shlex.split(re.split(r"   | \|| && ", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
         (tmp_path / str(number)).mkdir()
-        if words[1] == "serve" or "--sync" in words:    # These would go on the network; the others stop before.
+        if words[1] == "serve" or "--sync" in words:    # These would access the network; the others stop earlier.
             words.append("--help")
         outcome = rsdump.run(*words[1:], cwd=tmp_path / str(number))
         assert "Usage:" not in outcome.err, str(outcome)

@@ -1,8 +1,8 @@
-"""`rsdump refresh` over HTTP/2: one connection carries everything, and what a server does wrong costs only time.
+"""`rsdump refresh` over HTTP/2: one connection carries all requests, and faults of a server cost only time.
 
-Each fault is in the answer to one request of an origin that is honest otherwise. If only the first such answer has it, the
-request is repeated, and the bundles are those that HTTP/1.1 gives. If each one has it, the refresh fails with an error that
-names the URL, other collections are refreshed, and no partial file is left.
+Each fault is in the response to one request; otherwise the origin is correct. If only the first response is faulty, the request
+is repeated, and the bundles are the same as over HTTP/1.1. If every response is faulty, the refresh fails with an error that
+contains the URL, other collections are refreshed, and no partial file remains.
 """
 import concurrent.futures
 import json
@@ -31,7 +31,7 @@ TARGET = "/buckets/main/collections/one/changeset"
 
 
 class Place:
-    """What all tests share: published dumps, a certificate, and the bundles that a refresh over HTTP/1.1 makes of them."""
+    """Shared by all tests: published dumps, a certificate, and the bundles that a refresh over HTTP/1.1 produces from them."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -60,7 +60,7 @@ class Place:
         return Dumps(path)
 
     def refresh(self, dumps, *options, certificate=None):
-        """Exit code, report, standard error and peak memory."""
+        """Returns the exit code, report, standard error and peak memory."""
         result = dumps.path.parent / f"{dumps.path.name}.json"
         ran = trusting(certificate or self.certificate, [
             sys.executable, "-I", "-S", rsdump.MEASURE, result, rsdump.BINARY, "refresh", "--dumps", dumps.path,
@@ -79,7 +79,7 @@ def place(tmp_path_factory):
 
 
 class Behind:
-    """An HTTP/2 origin in front of `rsdump serve`, for as long as a `with` block runs."""
+    """An HTTP/2 origin in front of `rsdump serve`, inside a `with` block."""
 
     def __init__(self, place, **options):
         behind = "127.0.0.1", free_port()
@@ -103,25 +103,25 @@ def test_http2_refresh_uses_one_connection(place, tmp_path):
     assert code == rsdump.DONE, err
     assert bundles(dumps) == bundles(place.plain)
     assert len(origin.requests) >= FILES
-    # The server's host and that of the attachments are the same here.
+    # The server and its attachments have the same host here.
     assert len({connection for connection, _ in origin.requests}) == 1
 
 
 def test_http2_goaway_resends_unprocessed_requests(place, tmp_path):
-    """As nginx does after keepalive_requests: the streams up to the last one are answered, later ones are repeated."""
+    """Like nginx after keepalive_requests: streams up to the last one are answered, later ones are repeated."""
     with Behind(place) as origin:
         origin.keepalive_requests = 25
         dumps = place.configured(tmp_path / "dumps", origin.url)
         code, _, err, _ = place.refresh(dumps)
     assert code == rsdump.DONE, err
-    # What the server has not processed is sent again without a word.
+    # Requests that the server did not process are sent again silently.
     assert "failed" not in err
     assert bundles(dumps) == bundles(place.plain)
     assert len({connection for connection, _ in origin.requests}) > 3
 
 
 def test_http2_closed_connection_resends_requests(place, tmp_path):
-    """Those that have not got a byte of an answer are sent once more, over another connection and without a word."""
+    """Requests without any response bytes are sent again over a new connection, silently."""
     counting, left = threading.Lock(), []
 
     def close_once(answer, number):
@@ -134,7 +134,7 @@ def test_http2_closed_connection_resends_requests(place, tmp_path):
         return close if len(left) == 30 else lambda _: None
 
     def close(answer):
-        # The client has got all that was sent.
+        # Wait until the client has received everything.
         time.sleep(0.3)
         answer.connection.close()
 
@@ -143,13 +143,13 @@ def test_http2_closed_connection_resends_requests(place, tmp_path):
         dumps = place.configured(tmp_path / "dumps", origin.url)
         code, _, err, _ = place.refresh(dumps)
     assert code == rsdump.DONE, err
-    # On a busy machine, the body of the large one is on its way.
+    # On a busy machine, the large file may be in transit when the connection closes.
     assert [line for line in err.splitlines() if "failed" in line and "the response body is truncated" not in line] == []
     assert bundles(dumps) == bundles(place.plain)
 
 
 def test_http2_answer_held_in_libcurl_buffer(place, tmp_path):
-    """libcurl 7.88 keeps it in a buffer of its own until the server sends more, which this one does not."""
+    """libcurl 7.88 keeps the response in its buffer until the server sends more, which this server does not do."""
     held, counting = [], threading.Lock()
     seen = []
 
@@ -169,7 +169,7 @@ def test_http2_answer_held_in_libcurl_buffer(place, tmp_path):
         body, end = large.body[:-68_000], large.body[-68_000:]
         large.head()
         large.data(body)
-        # The client takes all of it. Then so much comes at once that the last piece does not fit into the buffer.
+        # First the client reads everything. Then so much arrives at once that the last piece does not fit into the buffer.
         time.sleep(0.3)
         pieces = [frame(DATA, 0, large.stream, end[at:at + 4000]) for at in range(0, 60_000, 4000)]
         small.frames(*pieces, frame(DATA, END_STREAM, large.stream, end[60_000:]), small.whole)
@@ -183,10 +183,10 @@ def test_http2_answer_held_in_libcurl_buffer(place, tmp_path):
     assert bundles(dumps) == bundles(place.plain)
 
 
-# By name, what is sent in place of an answer, and what comes of it: GOOD is an answer for any client, REPEATED a fault that
-# may be over a moment later, FINAL one for which the request is not repeated. EITHER is GOOD or REPEATED, by how much
-# libcurl reads at once. Statuses, heads, lengths and silence are those of HTTP/1.1, which NetworkTests have; frames that
-# break the protocol are nghttp2's to refuse. Here is one of each kind.
+# By name, the frames that replace a response, and the expected result: GOOD is a valid response, REPEATED a fault that may be
+# temporary, FINAL one that is not retried. EITHER is GOOD or REPEATED, depending on how much libcurl reads at once. NetworkTests
+# cover statuses, heads, lengths and silence, which are the same in HTTP/1.1. nghttp2 rejects frames that break the protocol;
+# these are one of each kind.
 GOOD, REPEATED, FINAL, EITHER = "good", "repeated", "final", "either"
 FAULTS = {}
 
@@ -199,7 +199,7 @@ def fault(name, expected=REPEATED):
 
 
 def sending(name, *frames, close=False, expected=REPEATED):
-    """Frames as bytes, or as functions of the answer."""
+    """Each frame is bytes or a function of the response."""
     def send(answer):
         for each in frames:
             answer.frames(each(answer) if callable(each) else each)
@@ -257,13 +257,13 @@ def gzip_bomb(answer):
 for cut in (0, 5, 9, 30, 400):
     sending(f"cut at byte {cut}", lambda answer, cut=cut: answer.whole[:cut], close=True)
 
-# A changeset may have 256 MiB, and the memory for one grows by doubling.
+# A changeset may be 256 MiB, and its buffer grows by doubling.
 PEAKS = {"a gzip bomb": 700 * MEBIBYTES}
 
 
 @pytest.fixture(scope="module")
 def outcomes(place, tmp_path_factory):
-    """By fault and whether each answer has it: what came of a refresh, and its dumps."""
+    """The result of a refresh and its dumps, by fault and by whether every response has it."""
     folder = tmp_path_factory.mktemp("http2-faults")
 
     def run(case):
@@ -288,7 +288,7 @@ def outcomes(place, tmp_path_factory):
 
 
 def check_failed(place, dumps, code, report, err):
-    """main/one has failed with an error that names its URL, main/two is there, and nothing else is."""
+    """Checks that main/one failed with an error that contains its URL, and that only main/two was written."""
     assert code == rsdump.SOME_FAILED, err
     [failed] = [each for each in report["collections"] if each["collection"] == "main/one"]
     assert TARGET in failed["error"]["message"] and len(failed["error"]["message"]) < 600, failed

@@ -1,4 +1,4 @@
-"""Collections that come from elsewhere than a server. Archives are really made, hostile ones too."""
+"""Importing collections from sources other than a server. The archives are real, hostile ones too."""
 import gzip
 import hashlib
 import json
@@ -60,7 +60,7 @@ def zip_of(tree, path, prefix="defaults/settings/"):
 
 
 def packed(tree, path):
-    """An archive of the tree, of the kind that its name says, by bsdtar."""
+    """An archive of the tree, made by bsdtar in the format of its file name extension."""
     subprocess.run(["bsdtar", "-a", "-cf", path, "-C", tree, "main"], check=True)
     return path
 
@@ -178,7 +178,7 @@ def test_server_zip_adds_missing_attachments(dumps, tmp_path):
     assert lean.verify().code == rsdump.DONE
 
 
-# What is held
+# Attachment rules and budgets
 
 
 def test_default_attachment_rule_applies_to_import(tmp_path):
@@ -194,7 +194,7 @@ def test_default_attachment_rule_applies_to_import(tmp_path):
     ("total: 100 kB", [f"largest: {BLOOM} "])])
 def test_import_over_budget_is_refused(tmp_path, budget, words):
     records = json.loads((REAL_COLLECTIONS / f"{BLOOM}.json").read_text())["data"]
-    # Debian's package is updated often, and these files with it.
+    # These files change often, with Debian's package.
     largest = round(max(record["attachment"]["size"] for record in records if "attachment" in record) / 1024)
     words = ["over the budget of 97.6 KiB", *(word.format(largest=largest) for word in words)]
     dumps = Dumps(tmp_path / "dumps")
@@ -206,7 +206,7 @@ def test_import_over_budget_is_refused(tmp_path, budget, words):
     assert dumps.files() == before and not (dumps.path / ".rsdump").exists()
 
 
-# What is refused
+# Rejected archives
 
 
 def refused(source, path, tmp_path, *words, code=rsdump.USAGE):
@@ -238,7 +238,7 @@ def test_archive_names_are_escaped_in_messages(tree, tmp_path, name):
 
 
 def test_deeply_nested_archive_folders_are_refused(tree, tmp_path):
-    """2,000 of them in 759 bytes took two minutes once."""
+    """2,000 nested folders in 759 bytes once took two minutes."""
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("main/" + "a/" * 1000 + "x.json"))
@@ -248,7 +248,7 @@ def test_deeply_nested_archive_folders_are_refused(tree, tmp_path):
 
 
 def test_server_zip_of_many_large_records_is_refused(tmp_path):
-    """Each is within its limit; 1.15 MB of them took 4 GB once."""
+    """Each record is within its limit, but 1.15 MB of them once took 4 GB."""
     path = tmp_path / "main--icons.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(320):
@@ -287,18 +287,18 @@ def tar_header(name, size):
 
 
 def small_and_large():
-    """What a tar begins with: a collection as it should be, then the head of ten gigabytes of zeros."""
+    """The start of a tar: a valid collection, then the header of 10 GiB of zeros."""
     text = document([], 1).encode()
     return tar_header("main/first.json", len(text)) + text.ljust(512, b"\0") + tar_header(BOMB, TEN_GIGABYTES)
 
 
 def repeated(compress):
-    """A tar with ten gigabytes in it, compressed piece by piece and then as a whole."""
+    """A tar of 10 GiB, compressed piece by piece and then as a whole."""
     return compress(compress(compress(small_and_large()) + compress(bytes(PIECE)) * (TEN_GIGABYTES // PIECE)))
 
 
 def zstd_bomb(head=b""):
-    """One frame: a raw block, then blocks that each say one byte 131,072 times."""
+    """One frame: a raw block, then blocks that each repeat one byte 131,072 times."""
     def block(kind, size, content, last=0):
         return (last | kind << 1 | size << 3).to_bytes(3, "little") + content
 
@@ -307,7 +307,7 @@ def zstd_bomb(head=b""):
 
 
 def zip_bomb():
-    """Deflate does not go so far; zstd, which a ZIP may have as well, does."""
+    """Deflate cannot compress this much, but zstd, also allowed in a ZIP, can."""
     data, name = zstd_bomb(), BOMB.encode()
     sizes = struct.pack("<HHQQ", 1, 16, TEN_GIGABYTES, len(data))
     common = struct.pack("<HHHHHIIIHH", 45, 0, 93, 0, 0x21, 0, 2 ** 32 - 1, 2 ** 32 - 1, len(name), len(sizes))
@@ -318,7 +318,7 @@ def zip_bomb():
 
 @pytest.fixture(scope="module")
 def seven_zip(tmp_path_factory):
-    """A part of ten gigabytes, which would take minutes to compress, and far too much all the same."""
+    """Only a part of 10 GiB, because compressing that would take minutes; still far over the limit."""
     folder = tmp_path_factory.mktemp("content")
     (folder / "main").mkdir()
     (folder / "main/first.json").write_text(document([], 1))
@@ -342,7 +342,7 @@ def test_compression_bomb_is_refused(tmp_path, name, make, most):
 
 @pytest.mark.parametrize("name", ["bomb.7z", "bomb.ja"])
 def test_compression_bomb_in_7z_is_refused(tmp_path, name, seven_zip):
-    """In what is named as Firefox's archive the entry would be passed over, but it is inflated all the same."""
+    """With Firefox's extension .ja the entry would be skipped, but it is decompressed anyway."""
     bomb_is_refused(tmp_path, name, seven_zip, 20_000)
 
 
@@ -398,7 +398,7 @@ def test_imported_attachment_must_match_record(tree, tmp_path):
 
 
 def test_import_errors_name_archive_and_entry(tree, tmp_path):
-    """Not by where it was unpacked for a moment."""
+    """Errors do not show the temporary path of the extracted file."""
     (tree / "main/settings.json").write_text("[]")
     (tree / "main/icons/a").write_bytes(b"short")
     path, target = zip_of(tree, tmp_path / "t.zip"), tmp_path / "dumps"

@@ -1,4 +1,4 @@
-"""rsdump nightly and rsdump publish --push in clones that people work in: they obey none of their settings, and touch nothing."""
+"""rsdump nightly and rsdump publish --push in developers' clones: they ignore git settings and leave the clone unchanged."""
 import hashlib
 import os
 import shutil
@@ -10,7 +10,7 @@ from nightly import BRANCH, Nightly
 from test_changes import SETTINGS
 from test_nightly import check
 
-# Settings that change what git prints, refuse its work, or run a program.
+# Settings that change git's output, prevent its work, or run a program.
 ODD = """
 core.autocrlf=true core.safecrlf=true core.eol=crlf core.fileMode=false core.symlinks=false core.ignoreCase=true core.abbrev=4
 core.quotePath=true core.commentChar=x core.fsmonitor=true core.untrackedCache=true core.splitIndex=true core.checkStat=minimal
@@ -30,7 +30,7 @@ remote.origin.prune=true remote.origin.tagOpt=--tags remote.origin.mirror=true r
 
 
 def everything(clone):
-    """The bytes of all that is a person's: the work tree, the index, settings, stash, branches and logs."""
+    """Hashes of everything that belongs to the user: the work tree, index, settings, stash, branches and logs."""
     skipped = ("objects", "refs/remotes", "logs/refs/remotes", "rsdump-nightly", "rsdump-publish", "worktrees", "FETCH_HEAD")
     found = {}
     for path in sorted(clone.rglob("*")):
@@ -42,7 +42,7 @@ def everything(clone):
 
 
 def work_in(nightly, folder):
-    """Staged, unstaged, untracked, stashed and unpushed work, hooks that fail and tell of it, and odd settings."""
+    """Creates staged, unstaged, untracked, stashed and unpushed work, hooks that log and fail, and unusual settings."""
     clone, path = nightly.clone, nightly.clone.path
     (path / "README").write_text("stashed\n")
     clone("stash")
@@ -104,7 +104,7 @@ def test_jobs_keep_work_tree_and_ignore_git_settings(nightly, sample, tmp_path, 
             "published/dumps.lock.json", "published/dumps.yaml", "published/main/one.zip"]
         assert publish(nightly).says("nothing changed") and nightly.branches()["main"] == commit
     assert everything(nightly.clone.path) == before and "encoding" not in nightly.origin("cat-file", "commit", commit)
-    # A push needs the hooks, for Git LFS, and moves a ref of the remote.
+    # A push runs hooks, as Git LFS requires, and updates a remote-tracking ref.
     assert set(ran.read_text().split()) == {"reference-transaction"}
 
 

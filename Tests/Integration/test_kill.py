@@ -1,6 +1,6 @@
 """`kill -9` at random moments of refreshes.
 
-KILL_ROUNDS says how often (10), KILL_SEED repeats a run; both are in every failure message.
+KILL_ROUNDS sets the number of rounds (10), KILL_SEED reproduces a run; failure messages contain both.
 """
 import os
 import random
@@ -23,14 +23,14 @@ NEW_ICONS = 30
 
 @pytest.fixture
 def states(dumps, sample, tmp_path):
-    """The directory before and after the refresh that is to be killed; the server has what comes after."""
+    """The directory before and after the refresh that will be killed; the server has the new data."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(MARKETS, "nowhere")
     sample.delete_record("main/large", sample.changeset("main/large")["changes"][0]["id"])
     for number in range(23, 23 + NEW_ICONS):
         name = f"petals-{number}"
         sample.put_attachment(ICONS, name, f"{name}.svg", samples.svg(number), "image/svg+xml")
-    # Without the zip every new attachment is a request of its own, and so a moment of its own.
+    # Without the zip, every new attachment is a separate request, at which the run can be killed.
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     after = dumps.copy(tmp_path / "after")
     outcome = after.refresh()
@@ -57,7 +57,7 @@ def test_killed_refresh_is_completed(states, sample, tmp_path):
             if path.endswith(".zip"):
                 assert content in (before.get(path), after[path]), f"{where}: {path} is neither old nor new"
         verified = dumps.verify()
-        # A run that was killed before it wrote anything leaves nothing to name.
+        # If the run was killed before it wrote anything, there is nothing to report.
         assert found == before or verified.code == rsdump.DONE or verified.says("interrupted"), f"{where}: {verified}"
 
         sample.wait_for_ended_clients()
@@ -74,7 +74,7 @@ def test_killed_refresh_is_completed(states, sample, tmp_path):
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_killed_refresh_with_total_budget(states, sample, tmp_path, fits):
-    """Over it nothing may change, at whatever moment the run ends; within it everything comes in."""
+    """Over the budget nothing may change, whenever the run is killed; within it everything is refreshed."""
     rounds, chance = max(ROUNDS // 16, 4), random.Random(f"{SEED} {fits}")
     total = sum(each["bundle"]["size"] for each in states["after"].lock["collections"].values())
     after = bundles(states["after"].files())
@@ -111,7 +111,7 @@ def test_killed_refresh_with_total_budget(states, sample, tmp_path, fits):
 
 
 def kill_a_refresh(dumps, states, chance):
-    """Whether the refresh was still running when it was killed: at a moment of what one takes at the machine's present speed."""
+    """Kills a refresh at a random moment of its usual duration. Returns whether it was still running."""
     began = time.monotonic()
     process = rsdump.start("refresh", "--dumps", dumps.path)
     try:
@@ -130,12 +130,12 @@ def bundles(files):
 
 
 def leftovers(dumps):
-    """Files under hidden names, which a killed run may have left."""
+    """Hidden files that a killed run may have left."""
     return sorted(p.relative_to(dumps.path).as_posix() for p in dumps.path.rglob(".*") if p.is_file())
 
 
 def check_nothing_fetched_twice(requests, found, before, after, where):
-    """A bundle that the killed run finished is not fetched again, and no attachment that any bundle held."""
+    """Bundles that the killed run finished, and attachments in any bundle, are not fetched again."""
     paths = [each["path"] for each in requests]
     finished = [path for path in found if path.endswith(".zip") and found[path] == after[path]]
     for path in finished:

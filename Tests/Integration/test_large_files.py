@@ -1,4 +1,4 @@
-"""The nightly job in repositories of which git has only a part here. Other commands are in commands/lfs.txt."""
+"""The nightly job in repositories with Git LFS. Other commands are in commands/lfs.txt."""
 
 import large_files
 import rsdump
@@ -10,7 +10,7 @@ ATTRIBUTES = "*.zip filter=lfs diff=lfs merge=lfs -text\n"
 
 
 class LargeNightly(Nightly):
-    """The job in a repository whose bundles are in Git LFS."""
+    """The nightly job in a repository whose bundles are in Git LFS."""
 
     def __init__(self, folder, dumps):
         super().__init__(folder, dumps)
@@ -34,7 +34,7 @@ def test_nightly_with_lfs(dumps, sample, tmp_path):
     [request] = nightly.requests
     assert "`telemetry`" in request["body"]
     assert nightly.origin("cat-file", "blob", f"{BRANCH}:dumps/{SETTINGS}.zip").startswith("version https://git-lfs")
-    # Without the filter it would commit the bundles themselves.
+    # Without the filter, the job would commit the bundles themselves.
     nightly.clone("config", "--remove-section", "filter.lfs")
     sample.patch_record(SETTINGS, "telemetry", {"value": "newer"})
     before = nightly.branches()

@@ -1,4 +1,4 @@
-"""`rsdump get`, with `--sync` and without, which does what an app does with the library, seen from outside."""
+"""`rsdump get`, with and without `--sync`, which does what an app does with the library."""
 import json
 import re
 
@@ -11,7 +11,7 @@ ICONS, SETTINGS, MARKETS = "main/icons", "main/settings", "main/markets"
 
 
 class App:
-    """An app's storage directory, and what it is configured with."""
+    """An app's storage directory and configuration."""
 
     def __init__(self, storage, *options):
         self.storage, self.options = storage, options
@@ -30,13 +30,13 @@ class App:
 
 @pytest.fixture
 def networked(sample, tmp_path):
-    """Nothing packaged."""
+    """An app without packaged data."""
     return App(tmp_path / "storage", "--server", sample.url, "--trust-root", sample.root)
 
 
 @pytest.fixture
 def packaged(dumps, tmp_path):
-    """The sample collections as they are on the server; dumps.yaml says which server that is."""
+    """An app with the sample collections packaged in the server's state; dumps.yaml gives the server."""
     return App(tmp_path / "storage", "--packaged", dumps.path)
 
 
@@ -73,7 +73,7 @@ def test_get_explains_missing_collection(packaged, sample):
     assert outcome.says("main/absent", "nothing is stored or packaged"), str(outcome)
     outcome = packaged.get("other/markets")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is from the bucket main"), str(outcome)
-    # A pinned root vouches for it, whatever server the app asks; without the root nobody does.
+    # Packaged data verified by a pinned root is accepted with any server; without the root it is not.
     elsewhere = MARKETS, "--server", "https://settings.example.org/v1"
     assert packaged.get(*elsewhere).code == rsdump.DONE
     outcome = packaged.get(*elsewhere, "--trust-root", sample.other_root)
@@ -160,7 +160,7 @@ def test_get_from_server_without_root_is_refused(more, sample, tmp_path):
     "https://firefox.settings.services.allizom.org/v1", "https://remote-settings-dev.allizom.org/v2",
 ])
 def test_mozilla_server_urls_have_builtin_roots(server, tmp_path):
-    """Their roots are built in. Nothing is asked of them here."""
+    """These servers have built-in roots. The test sends no requests to them."""
     found = rsdump.run("get", MARKETS, "--storage", tmp_path / "storage", "--server", server)
     assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
     assert rsdump.run("add", MARKETS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
@@ -178,7 +178,7 @@ def test_get_needs_storage_option(more):
 
 
 def test_nothing_reachable(tmp_path, sample):
-    # Port 1 of this machine: nobody listens there.
+    # No server listens on port 1 of this machine.
     app = App(tmp_path / "storage", "--server", "http://127.0.0.1:1/v1", "--trust-root", sample.root)
     outcome = app.sync(MARKETS)
     assert outcome.code == rsdump.UNREACHABLE and outcome.out == "", str(outcome)
@@ -189,7 +189,7 @@ def test_get_sync_obeys_backoff(networked, sample):
     outcome = networked.sync(MARKETS)
     assert outcome.code == rsdump.BACKOFF, str(outcome)
     sample.faults()
-    # It is obeyed by the next process as well.
+    # The next process honors it too.
     position = sample.log_position()
     outcome = networked.sync(MARKETS)
     assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)

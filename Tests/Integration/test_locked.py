@@ -1,4 +1,4 @@
-"""Locked runs against a server that answers oddly. Others are in commands/locked-refresh.txt and commands/locked.txt."""
+"""Locked runs against a faulty server. Other cases are in commands/locked-refresh.txt and commands/locked.txt."""
 import json
 import zipfile
 
@@ -7,7 +7,7 @@ from test_changes import SETTINGS
 
 
 def locked(dumps, code):
-    """A locked refresh, which must leave the directory as it is."""
+    """Runs a locked refresh, which must leave the directory unchanged."""
     names, stats = sorted(path.name for path in dumps.path.iterdir()), dumps.stats()
     outcome = dumps.refresh("--locked")
     assert outcome.code == code, str(outcome)
@@ -27,7 +27,7 @@ def test_failed_locked_refresh_writes_no_state(dumps, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     locked(dumps, rsdump.BACKOFF)
     sample.faults()
-    # What no file keeps does not hold the next run up.
+    # The backoff was not saved, so it does not delay the next run.
     locked(dumps, rsdump.DONE)
     sample.faults({"path": "monitor", "status": 404})
     locked(dumps, rsdump.SOME_FAILED)

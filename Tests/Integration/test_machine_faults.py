@@ -1,4 +1,4 @@
-"""A sample of the faults of the machine that Tests/Faults/faults runs in full: at some operations of every command."""
+"""A sample of the machine faults in Tests/Faults/faults: at some file operations of every command."""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ def faults(*arguments):
 
 
 def fault(folder, below, kind, at):
-    """The environment in which one operation on files fails."""
+    """The environment in which one file operation fails."""
     library, stash = toolchain.preloadable("Faults/faults.c", folder), folder / "stash"
     stash.mkdir(exist_ok=True)
     return {
@@ -45,7 +45,7 @@ def test_full_disk_in_refresh_says_try_again(dumps, sample, tmp_path):
     sample.patch_record("main/settings", "telemetry", {"value": True})
     outcome = dumps.refresh("main/settings", env=fault(tmp_path, dumps.path, "full", at=1))
     assert outcome.code == rsdump.TRY_AGAIN and outcome.says("No space left"), str(outcome)
-    # Also beside collections that did not change, and of which nothing is written.
+    # Also when other collections are unchanged, so nothing is written for them.
     everything = dumps.refresh(env=fault(tmp_path, dumps.path, "full", at=1))
     assert everything.code == rsdump.TRY_AGAIN and everything.says("No space left"), str(everything)
 
@@ -67,7 +67,7 @@ def test_full_disk_is_named_by_every_command(dumps, tmp_path, full_disk):
         "import": ("import", "--from", "dumps", older.path, "--dumps", tmp_path / "new"),
     }
     for name, arguments in commands.items():
-        # Without the measurement of `rsdump.run`, which writes a file, too.
+        # Not with `rsdump.run`, whose measurement also writes a file.
         done = subprocess.run(
             [rsdump.BINARY, *map(str, arguments)], capture_output=True, text=True, env=rsdump.environment(full_disk))
         output = done.stdout + done.stderr
@@ -75,7 +75,7 @@ def test_full_disk_is_named_by_every_command(dumps, tmp_path, full_disk):
 
 
 def test_unreadable_mapped_bundle_is_reported():
-    """Where a mapped file cannot be read, the system sends a signal, and no call fails."""
+    """If a mapped file cannot be read, the system sends a signal instead of failing a call."""
     done = faults("export to an archive", "--kind", "page")
     assert done.returncode == 0, done.stdout + done.stderr
     runs = int(re.search(r"^(\d+) runs, 0 findings", done.stdout, re.MULTILINE)[1])

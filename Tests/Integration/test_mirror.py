@@ -22,7 +22,7 @@ def real_mirror(refreshed_real, tmp_path_factory):
     mirror = Mirror(tmp_path_factory.mktemp("mirror"))
     outcome = mirror.publish(refreshed_real)
     assert outcome.code == rsdump.DONE, str(outcome)
-    # Beside the trees, where no request may get to.
+    # Next to the trees, where no request may reach it.
     (mirror.output / "letter.txt").write_text("dear")
     with mirror:
         yield mirror
@@ -30,7 +30,7 @@ def real_mirror(refreshed_real, tmp_path_factory):
 
 def test_refresh_from_mirror_has_same_content(
         real_mirror, refreshed_real, real_server, real_names, tmp_path):
-    """By v2; a refresh by v1 takes a delta below."""
+    """Over v2; a test below refreshes over v1 with a delta."""
     dumps = Dumps(tmp_path / "dumps")
     assert dumps.add(real_server, *real_names, url=f"{real_mirror.origin}/v2").code == rsdump.DONE
     outcome = dumps.refresh()
@@ -44,19 +44,19 @@ def test_mirror_headers_and_compression(real_mirror, refreshed_real):
     assert plain.headers["Content-Type"] == "application/json"
     assert plain.headers["Cache-Control"] == "public, max-age=60"
     assert plain.headers["X-Content-Type-Options"] == "nosniff"
-    # Pages of other sites may read it, as they may read the real server.
+    # Pages of other sites may read it, as with the real server.
     attachment = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
     chain = json.loads(plain.content)["metadata"]["signature"]["x5u"].removeprefix(real_mirror.origin)
     for path in ("/v1/", "/v1/buckets/main/collections/markets/changeset?_expected=0&_since=1", chain,
                  f"/attachments/{attachment['attachment']['location']}"):
         answer = real_mirror.get(path)
         assert answer.status_code in (200, 307) and answer.headers["Access-Control-Allow-Origin"] == "*", path
-    # requests accepts gzip: it is what nginx has beside the file, never made by the way.
+    # requests accepts gzip: nginx sends the precompressed file and does not compress on the fly.
     assert plain.headers["Content-Encoding"] == "gzip" and plain.headers["Vary"] == "Accept-Encoding"
     packed = real_mirror.output / "current/v1/buckets/security-state/collections/onecrl/changeset.gz"
     assert int(plain.headers["Content-Length"]) == packed.stat().st_size
     assert gzip.decompress(packed.read_bytes()) == packed.with_suffix("").read_bytes() == plain.content
-    # Nothing changed: nothing is sent.
+    # If nothing changed, nothing is sent.
     url = "/v1/buckets/security-state/collections/onecrl/changeset?_expected=0"
     assert real_mirror.get(url, headers={"If-None-Match": plain.headers["ETag"]}).status_code == 304
     signature = plain.json()["metadata"]["signatures"][0]
@@ -76,14 +76,14 @@ def test_mirror_headers_and_compression(real_mirror, refreshed_real):
     "/v1/buckets/main/collections/none/changeset?_expected=0", "/v1/index.json", "/v3/", "/attachments/none",
     "/attachments/../objects.json", "/attachments/%2e%2e/%2e%2e/letter.txt", "/attachments/..%2f..%2fletter.txt",
     "/v1/buckets/main/collections/markets/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",
-    # A line feed at the end, which the $ of a regular expression does not see, would get into a Location.
+    # A trailing line feed, which $ in a regular expression allows, could get into a Location header.
     "/v1%0a", "/v1/%0a", "/v1%0d%0aX-A:b", "/v1/buckets/main/collections/markets/changeset%0a?_expected=0",
     "/v1/buckets/main/collections/markets/changeset%0a?_expected=X-A:b&_since=1",
     "/v1/buckets/main/collections/markets/changeset%00?_expected=0&_since=1", "/chains/%0a", "/attachments/%0a",
 ])
 def test_mirror_serves_no_other_path(real_mirror, path):
     request = requests.Request("GET", real_mirror.origin).prepare()
-    request.url = real_mirror.origin + path    # as it is: requests would tidy it
+    request.url = real_mirror.origin + path    # unmodified: requests would normalize it
     with requests.Session() as session:
         answer = session.send(request, allow_redirects=False, timeout=30)
     assert answer.status_code in (400, 404), f"{path}: {answer.status_code}"
@@ -96,7 +96,7 @@ def mirror(tmp_path):
 
 
 def test_mirror_delta_for_known_since_else_redirect(mirror, dumps, sample, tmp_path):
-    """A record is deleted: a client with the older bundle must lose it, and so must one with a still older state."""
+    """A record was deleted: clients with the previous bundle and with an even older state must remove it."""
     name = "main/markets"
     old = dumps.bundle(name)
     older = dumps.copy(tmp_path / "older")
@@ -122,7 +122,7 @@ def test_mirror_delta_for_known_since_else_redirect(mirror, dumps, sample, tmp_p
             changes = mirror.changeset("monitor/changes", version, since=old.timestamp).json()["changes"]
             assert any(each["collection"] == "markets" for each in changes)
         assert mirror.changeset(name, since=f'"{old.timestamp}"').status_code == 200
-        # Our own client takes the delta, and after the redirect replaces what it has.
+        # rsdump uses the delta, and after a redirect replaces its state.
         for state in (older, old_state(older, tmp_path)):
             assert rsdump.run("verify", "--dumps", state.path).code == rsdump.DONE
             point_to(state, mirror)
@@ -156,7 +156,7 @@ def test_mirror_export_is_reproducible(mirror, dumps, tmp_path):
 def test_mirror_tree_is_replaced_atomically(mirror, dumps, sample):
     assert mirror.publish(dumps).code == rsdump.DONE
     before = os.readlink(mirror.output / "current")
-    # What killed runs leave.
+    # Leftovers of killed runs.
     (mirror.output / ".new-tree.left-over").mkdir()
     (mirror.output / "current.00c0ffee00c0ffee").symlink_to(before)
     (mirror.output / "on-change.json.tmp").write_text("{")
@@ -193,7 +193,7 @@ def test_objects_json_describes_every_file(mirror, dumps):
 
 
 def test_bundle_truncated_during_mirror_export(tmp_path):
-    """The system says of such a write only that the address is bad."""
+    """For such a write, the system reports only a bad address."""
     large = LargeFiles(tmp_path)
     library, bundle = toolchain.preloadable("Servers/disk/cut_short.c", tmp_path), large.dumps.bundle_path("main/files")
     outcome = rsdump.run(

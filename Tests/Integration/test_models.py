@@ -1,7 +1,7 @@
-"""The order of writes and of their readers' reads, as models that spin explores whole.
+"""Models of the order of writes and reads, which spin explores exhaustively.
 
-Each file in Tests/Models says what it is about. The controls leave something out that the order needs: spin must find each of
-them wrong, or the models would prove nothing.
+Each file in Tests/Models describes its subject. As a control, each option omits a necessary step: spin must find an error, or the
+models would prove nothing.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nightly
 
 
 def explore(folder, model, *options):
-    """The number of errors that an exhaustive search finds, and of the states that it has seen."""
+    """Runs an exhaustive search. Returns the number of errors and of explored states."""
     assert shutil.which("spin"), "spin is not installed; scripts/setup installs it"
     subprocess.run(["spin", *options, "-a", MODELS / f"{model}.pml"], cwd=folder, check=True, capture_output=True)
     subprocess.run(["gcc", "-O2", "-DSAFETY", "-o", "pan", "pan.c"], cwd=folder, check=True, capture_output=True)

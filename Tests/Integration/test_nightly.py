@@ -79,7 +79,7 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
 
 
 def test_next_night_continues_the_branch(nightly, sample):
-    """In another clone, which has only the newest commit."""
+    """The second run uses a different clone, which has only the newest commit."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(MARKETS, "nowhere")
@@ -114,7 +114,7 @@ def test_changes_on_base_are_merged_into_branch(nightly, sample):
     check(nightly.run())
     nightly.on_main(lambda tree: (tree / "README").write_text("Another text\n"))
     check(nightly.run())
-    assert len(nightly.new_commits()) == 1, "a commit elsewhere is no reason for a merge"
+    assert len(nightly.new_commits()) == 1, "unrelated commits on main must not cause a merge"
     edit_configuration(nightly, lambda text: text + "# a comment\n")
     sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
@@ -134,7 +134,7 @@ def test_bundle_conflict_with_base_is_merged(nightly, sample, options):
     nightly.on_main(refreshed)
     sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "fresh", *options).path))
-    # No review of an earlier commit is lost.
+    # The branch is not rewritten, so no review of an earlier commit is lost.
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
     assert changed == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
@@ -152,7 +152,7 @@ def test_foreign_commits_on_branch_are_kept(nightly, sample):
     check(nightly.run())
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     assert nightly.origin("show", f"{BRANCH}:dumps/README") == "Why these"
-    # What only people can decide stays as it is.
+    # A conflict that only a person can resolve leaves the branch unchanged.
     edit_configuration(nightly, lambda text: text + "# one\n", BRANCH)
     before = nightly.branches()[BRANCH]
     edit_configuration(nightly, lambda text: text + "# two\n")
@@ -162,7 +162,7 @@ def test_foreign_commits_on_branch_are_kept(nightly, sample):
 
 @pytest.mark.parametrize("branch", [None, BRANCH])
 def test_two_directories_in_one_repository(nightly, sample, branch):
-    """Each night and directory has a clone of its own, as in continuous integration."""
+    """Each night and directory uses a separate clone, as in CI."""
     def second(tree):
         Dumps(tree / "dumps").copy(tree / "dumps-stage")
     nightly.on_main(second)
@@ -209,14 +209,14 @@ def test_failing_collection_lands_the_others(nightly, sample):
     annotations = [line for line in run.out.splitlines() if line.startswith("::")]
     assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
     assert SETTINGS in annotations[0]
-    # It is repaired the next night, in the same pull request.
+    # The next night fixes it in the same pull request.
     sample.faults()
     check(nightly.run())
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 
 
 def commit_edited(nightly, edit=lambda dumps: None):
-    """Somebody commits an edited bundle with a lock that agrees with it."""
+    """Commits an edited bundle with a matching lock file."""
     def commit(tree):
         dumps = Dumps(tree / "dumps")
         edit(dumps)
@@ -263,7 +263,7 @@ def test_nightly_with_unusable_monitor(nightly, sample):
 
 
 def test_server_text_injects_no_workflow_command(nightly, sample):
-    """A line that begins with :: is a command to GitHub's runner; ESC steers a terminal."""
+    """A line that begins with :: is a command for GitHub's runner, and ESC controls a terminal."""
     sample.faults({"path": "monitor/collections/changes", "status": 400, "body": "no\n::stop-commands::x\n\x1b[2J"})
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
     assert "stop-commands" in run.err and "\x1b" not in run.err, str(run)
@@ -284,7 +284,7 @@ def test_nightly_backoff_is_kept_until_next_run(nightly, sample):
 def test_nightly_without_gh_explains_next_step(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run("--no-pull-request", "--push-option", "ci.skip", env={"GIT_TRACE": "0"}), GIT_FAILED)
-    assert "git push" in run.summary, "a bare repository takes no push options until it is told to"
+    assert "git push" in run.summary, "a bare repository rejects push options by default"
     nightly.origin("config", "receive.advertisePushOptions", "true")
     run = check(nightly.run("--no-pull-request", "--push-option", "ci.skip"))
     assert f"open a pull request from `{BRANCH}` into `main`" in run.summary, str(run)
@@ -317,7 +317,7 @@ def test_closed_pull_request_stays_closed(nightly, sample, deletes):
 
 @pytest.mark.parametrize("has_others", [False, True])
 def test_pull_request_is_closed_when_base_has_dumps(nightly, sample, has_others):
-    """It stays open if somebody's work on the branch would be lost with it."""
+    """It remains open if closing it would lose someone's work on the branch."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     if has_others:
@@ -389,7 +389,7 @@ def test_edited_work_tree_is_ignored(nightly, sample):
     check(nightly.run())
     assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == [
         "dumps/dumps.lock.json", "dumps/main/markets.zip", "dumps/main/settings.zip"]
-    # Nothing is claimed to be pushed where not even a temporary file can be made.
+    # If no temporary file can be created, the run must not claim a push.
     sample.patch_record(SETTINGS, "telemetry", {"value": False})
     before = nightly.branches()
     run = check(nightly.run(env={"TMPDIR": "/proc"}), GIT_FAILED)
@@ -424,7 +424,7 @@ def test_gitignored_bundles_are_reported(nightly, sample):
 
 
 def test_killed_nightly_resumes(nightly, sample):
-    """The process group gets SIGKILL while an attachment is on its way, others having arrived."""
+    """The process group is killed with SIGKILL after some attachments have arrived, while others are downloading."""
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     for number in range(23, 29):
         sample.put_attachment(ICONS, f"petals-{number}", f"p{number}.svg", samples.svg(number), "image/svg+xml")
@@ -447,14 +447,14 @@ def test_killed_nightly_resumes(nightly, sample):
 
 
 def arrived(sample, position):
-    """Attachments that the server has sent to their ends."""
+    """Attachments that the server has sent completely."""
     return [each for each in sample.requests(position) if "/attachments/" in each["path"] and each["status"] == 200]
 
 
 def wait_until(condition):
     deadline = time.monotonic() + rsdump.TIMEOUT
     while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.02)
 
 
@@ -466,7 +466,7 @@ def test_nightly_usage_errors(nightly, arguments):
     before = nightly.state()
     run = check(nightly.run(*arguments), rsdump.USAGE)
     assert run.err and nightly.is_untouched(before)
-    assert nightly.run(*arguments, cwd="/").code == rsdump.USAGE, "outside of a repository"
+    assert nightly.run(*arguments, cwd="/").code == rsdump.USAGE, "must fail outside a repository"
 
 
 def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
@@ -482,7 +482,7 @@ def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
     hook.fails.touch()
     run = check(nightly.run(*options))
     assert "warning: --on-change failed: it exited with code 1" in run.err and not hook.take()
-    # It is told once, of everything since, though another night came between.
+    # The command is notified once, with all changes since the last notification, even after a second night.
     hook.fails.unlink()
     sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(*options))
@@ -495,11 +495,11 @@ def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
             for name in names],
         "pull_request": "https://github.example/pull/1"}]
     check(nightly.run(*options))
-    # What was merged is no change.
+    # A merge is not a change.
     nightly.merge()
     check(nightly.run(*options))
     assert not hook.take()
-    # Directly on a branch, there is no pull request.
+    # With direct commits to a branch, there is no pull request.
     sample.patch_record(SETTINGS, "telemetry", {"value": False})
     check(nightly.run(*options, "--branch", "main", "--base", "main"))
     [change] = hook.take()
@@ -515,7 +515,7 @@ def test_before_commit_output_is_in_same_commit(nightly, sample):
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/settings.zip", "made/count"]
     check(nightly.run(*options))
     assert nightly.new_commits() == [commit]
-    # The base and the branch have both made it, from different states.
+    # The base and the branch have both generated the file, from different states.
     sample.delete_record(SETTINGS, "search-bar")
 
     def refresh(tree):
@@ -536,7 +536,7 @@ def test_failed_before_commit_lands_nothing(nightly, sample, command, code, mess
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run("--before-commit", command, "--also", "made"), code)
     assert message in run.summary and BRANCH not in nightly.branches(), str(run)
-    # Killed when it had just made its work tree, or was about to fill it.
+    # As if the run was killed right after it created its work tree, or before it filled it.
     for index in nightly.clone.path.glob(".git/worktrees/*/index"):
         nightly.clone("-C", nightly.clone.path / f".git/rsdump-nightly/{BRANCH}/tree", "reset", "-q", "--hard")
         index.unlink()
@@ -557,7 +557,7 @@ def test_signature_failure_label_and_grouping(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(MARKETS, "nowhere")
-    # The open request shows it, although nothing lands.
+    # The open pull request shows the failure, although nothing is committed.
     run = check(nightly.run("--", "--full", "--trust-root", "a" * 64, env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
     assert "Signature failure: " in run.summary and "Signature failure: " in run.out
     [request] = nightly.requests
@@ -577,7 +577,7 @@ def test_acknowledged_failure_passes(nightly, sample):
     assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
     assert "acknowledged in `dumps.yaml` until 2999-12-31 (error `changeset`): bug 1234" in run.summary
     assert "1 failed as acknowledged" in run.summary and f"failing since {time.strftime('%Y-%m-%d', time.gmtime())}\n" in run.summary
-    # Another failure of the same collection is new.
+    # A different failure of the same collection is new.
     sample.faults({"path": "collections/markets/changeset", "status": 404})
     run = check(nightly.run(), rsdump.SOME_FAILED)
     assert "this failure is new: " in run.summary and "`dumps.yaml` acknowledges changeset" in run.summary, str(run)
@@ -595,7 +595,7 @@ def test_pull_request_says_failing_since(nightly, sample):
     today = time.strftime("%Y-%m-%d", time.gmtime())
     [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{MARKETS}` keeps its current bundle (data of ")]
     assert line.endswith(f"; failing since {today}"), line
-    # A fresh clone knows it by the request alone, whose text somebody may have edited.
+    # A fresh clone gets the dates from the pull request alone, whose text may have been edited.
     noted = f'"failing":{{"{MARKETS}":"{today}"}}'
     assert noted in request["body"], request["body"]
     older = f'"failing":{{"main/gone":"2026-01-02","main/icons":"2999-01-01","{MARKETS}":"2026-01-02","x":[],"refresh":"soon"}}'
@@ -609,7 +609,7 @@ def test_pull_request_says_failing_since(nightly, sample):
     def days(text):
         return dict(re.findall(r"^ *- `([^`]+)` .*failing since (.*)$", text, re.MULTILINE))
     assert days(nightly.requests[0]["body"]) == {MARKETS: "2026-01-02", ICONS: today}
-    # A refresh that fails as a whole keeps what is known, and says why.
+    # If the whole refresh fails, the known dates are kept and the reason is shown.
     sample.faults({"path": "monitor/collections/changes", "status": 500})
     run = check(nightly.run(), rsdump.UNREACHABLE)
     assert days(run.summary) == {MARKETS: "2026-01-02", ICONS: today, "refresh": today}, run.summary
@@ -635,7 +635,7 @@ def test_verify_covers_before_commit_output(nightly):
     run = check(nightly.run("--verify", *command))
     assert "verifies, with the files made from its dumps." in run.summary, str(run)
     assert nightly.branches() == {**branches, "main": nightly.branches()["main"]} and nightly.requests == []
-    # Nothing remains, and uncommitted files of the clone play no part.
+    # No work tree remains, and uncommitted files in the clone have no effect.
     (nightly.clone.path / "made.json").write_text("new")
     check(nightly.run("--verify", *command))
     assert "verified" not in nightly.clone("worktree", "list")
@@ -658,7 +658,7 @@ def test_open_pull_request_shows_failed_night(nightly, sample):
     assert "awk" not in run.err and "collections that were already refreshed will land" in run.summary, str(run)
     [request] = nightly.requests
     assert request["body"].index("**Warning:** the server asked clients to wait") < request["body"].index("`telemetry`")
-    # So does a run that breaks off: it refreshes twice, and says once why that failed.
+    # So does a run that aborts: it refreshes twice, but reports the reason only once.
     sample.faults()
     commit_edited(nightly, lambda dumps: pin(dumps))
     run = check(nightly.run(), rsdump.VERIFICATION)
@@ -666,7 +666,7 @@ def test_open_pull_request_shows_failed_night(nightly, sample):
 
 
 def add_files(repository, count, message):
-    """A commit on main with so many more files, in folders of 500, each with content of its own."""
+    """Adds a commit to main with that many more files, in folders of 500, each with different content."""
     stream = [f"commit refs/heads/main\ncommitter Somebody <s@example.org> {int(time.time())} +0000\n"
               f"data {len(message)}\n{message}\nfrom refs/heads/main^0\n"]
     for number in range(count):
@@ -695,7 +695,7 @@ def test_partial_clone_fetches_only_dumps(nightly, sample, count):
     took, fetched = time.monotonic() - begun, sum(size for path, size in packs().items() if path not in cloned)
     print(f"{count:,} files: {took:.1f} s, {fetched:,} bytes fetched")
     objects = Repository(clone)("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered").split()
-    assert objects.count("blob") < 40, "only those of the dumps, and the files at the top"
+    assert objects.count("blob") < 40, "only files of the dumps and at the top level may be fetched"
     dumps = sum(path.stat().st_size for path in (clone / f".git/rsdump-nightly/{BRANCH}/tree/dumps").rglob("*.zip"))
     assert took < 60 and len(nightly.new_commits()) == 2
     assert fetched < 1.5 * dumps

@@ -1,4 +1,4 @@
-"""The examples of Examples/nightly, run as they are written, against a host of git repositories on loopback."""
+"""The examples in Examples/nightly, run unmodified against a git host on loopback."""
 import hashlib
 import json
 import os
@@ -24,7 +24,7 @@ def run_steps(shell, steps, *, cwd, env):
 
 
 def install(nightly):
-    """The program under its installed name, and the programs that install packages."""
+    """Installs rsdump under its normal name, and stubs for package installers."""
     (nightly.bin / "rsdump").symlink_to(rsdump.BINARY)
     for name in ("apt-get", "sudo"):
         (nightly.bin / name).write_text(f'#!/bin/sh\necho {name} "$@" >>"{nightly.folder}/installed"\n')
@@ -69,11 +69,11 @@ def test_gitlab(served, sample, tmp_path):
         night(2)
         assert len(forge.merge_requests) == 1 and "`nowhere`" in request["description"]
         assert len(served.new_commits()) == 2
-        # A closed one stays closed until something changes.
+        # A closed pull request remains closed until something changes.
         request["state"] = "closed"
         night(3)
         assert [each["state"] for each in forge.merge_requests] == ["closed"] and not forge.refused
-        # A week without a scheduled pipeline is red.
+        # The reminder job fails after a week without a scheduled pipeline.
         job = yaml.safe_load((EXAMPLES / "gitlab-ci.yml").read_text())["dumps-reminder"]
         for forge.schedules, code in ((0, 1), (1, 0)):
             assert run_steps(["bash", "-eo", "pipefail"], job["script"], cwd=tmp_path, env=environment).returncode == code
@@ -81,7 +81,7 @@ def test_gitlab(served, sample, tmp_path):
 
 
 def test_github(served, sample, tmp_path):
-    """Also GitHub Enterprise, whose address is its own, with a port."""
+    """Also covers GitHub Enterprise, which has a custom host and port."""
     steps = {each["name"]: each for each in yaml.safe_load(ACTION.read_text())["runs"]["steps"]}
     inputs = yaml.safe_load(ACTION.read_text())["inputs"]
     package = b"a package"
@@ -97,7 +97,7 @@ def test_github(served, sample, tmp_path):
             environment = {key: expand(value, values) for key, value in steps[name]["env"].items()}
             return run_steps(["bash", "--noprofile", "--norc", "-eo", "pipefail"], [steps[name]["run"]], cwd=clone.path,
                              env=served.environment({
-                                 # A file of its own: the step changes the user's settings.
+                                 # A separate file, because the step changes the user's settings.
                                  **environment, "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTIONS": "true",
                                  "GITHUB_WORKSPACE": str(clone.path), "GITHUB_SERVER_URL": forge.url}))
         owner = json.loads((EXAMPLES.parent / "release.json").read_text())["owner"]
@@ -115,7 +115,7 @@ def test_github(served, sample, tmp_path):
         assert not files_with(TOKEN, clone.path)
 
 
-# Each test that needs a host takes this address; ssh-keyscan asks port 22.
+# Tests that need a host use this address, because ssh-keyscan connects to port 22.
 HOST = "127.0.0.22"
 
 
@@ -125,7 +125,7 @@ def expand(text, values):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a user")
 def test_systemd(served, sample, tmp_path):
-    """The commands of the unit's comment, then ExecStart as the user that they have made, where all this is seen by nobody else."""
+    """Runs the commands in the unit's comment, then ExecStart as the user they created, in a private mount namespace."""
     text = (EXAMPLES / "remote-settings-dumps.service").read_text()
     setup = [line[6:] for line in text.splitlines() if line.startswith("#     ")]
     setup = [re.sub("^export .*", "", line) for line in setup if not line.startswith("systemctl")]
@@ -138,7 +138,7 @@ def test_systemd(served, sample, tmp_path):
         "set -e", "mount --make-rprivate /", f"mount --bind {tmp_path}/etc /etc", "mount -t tmpfs none /var/lib",
         "mount -t tmpfs none /usr/local/bin", "mount -t tmpfs none /mnt", "mkdir /mnt/origin.git",
         f"mount --bind {served.origin.path} /mnt/origin.git", f"cp {rsdump.BINARY} /usr/local/bin/rsdump",
-        # The host: an sshd, with an address of its own on loopback.
+        # The git host: an sshd on a separate loopback address.
         "mount -t tmpfs none /run && mkdir -m 755 /run/sshd", "rm -f /etc/ssh/ssh_host_*",
         "ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key",
         f"/usr/sbin/sshd -D -e -f /dev/null -o ListenAddress={HOST} -o HostKey=/etc/ssh/ssh_host_ed25519_key -o UsePAM=no "
@@ -146,7 +146,7 @@ def test_systemd(served, sample, tmp_path):
         f"until ssh-keyscan {HOST} 2>/dev/null | grep -q ed25519; do sleep 0.1; done",
         f"export repository=dumps@{HOST}:/mnt/origin.git host={HOST}",
         *setup[:setup.index("'") + 1],
-        # Whom the host lets push.
+        # Gives the user push access.
         "chown -R dumps:dumps /mnt/origin.git", "cp /var/lib/dumps/.ssh/id_ed25519.pub /etc/ssh/allowed", "usermod -p '*' dumps",
         *setup[setup.index("'") + 1:],
         f"cd {settings['WorkingDirectory']}",
@@ -162,7 +162,7 @@ def test_systemd(served, sample, tmp_path):
 @pytest.mark.nightly
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start cron")
 def test_cron(served, sample, tmp_path):
-    """Debian's cron runs the line, as often as it can, in a home that nobody else sees, and mails what a failed run prints."""
+    """Debian's cron runs the line every minute in a private home, and mails the output of a failed run."""
     text = (EXAMPLES / "crontab").read_text().replace("17 3 * * *", "* * * * *")
     home, mail = tmp_path / "home", tmp_path / "mail"
     (home / "bin").mkdir(parents=True)
@@ -194,5 +194,5 @@ def test_cron(served, sample, tmp_path):
 def wait_for(condition):
     deadline = time.monotonic() + 150
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.5)

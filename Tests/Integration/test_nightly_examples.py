@@ -1,4 +1,4 @@
-"""The ready files of Examples/nightly, and the scripts, as the tools that read them judge them."""
+"""The files in Examples/nightly and the scripts, checked by the tools that read them."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import rsdump
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/nightly"
 TOOLS = os.path.dirname(sys.executable)
-# The project's own, and an example, to be copied where it is to run.
+# The project's workflows, and examples to be copied.
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
     rsdump.REPOSITORY / "Examples/object-store/github-actions.yml", EXAMPLES / "github-actions-reminder.yml", EXAMPLES / "github-actions-check.yml"]
@@ -32,7 +32,7 @@ def run(*command):
 
 @pytest.fixture
 def systemd_root(tmp_path):
-    """A tree with the units and what they run where they say it is."""
+    """A root file system with the units, and the programs they run at the expected paths."""
     units = tmp_path / "etc/systemd/system"
     units.mkdir(parents=True)
     shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr/lib/systemd/system", symlinks=True)
@@ -90,7 +90,7 @@ def test_workflows_pass_actionlint_and_zizmor():
 
 
 def test_documentation_is_built_for_each_product():
-    """What Swift Package Index builds is what people link."""
+    """Swift Package Index builds the documentation of exactly the library products."""
     manifest = (rsdump.REPOSITORY / "Package.swift").read_text()
     products = re.findall(r'\.library\(name: "(\w+)"', manifest)
     built = re.findall(r"^ +- (\w+)$", (rsdump.REPOSITORY / ".spi.yml").read_text(), re.MULTILINE)
@@ -98,13 +98,14 @@ def test_documentation_is_built_for_each_product():
 
 
 def test_release_values_are_in_one_file(tmp_path):
-    """Every example, the action and every workflow has them from there."""
+    """Every example, action and workflow takes its release values from that file."""
     script = rsdump.REPOSITORY / "scripts/fill-release"
-    judged = run(script, "--check")
-    assert judged.returncode == 0, judged.stdout
+    assert run(script, "--check").returncode == 0
     copied = ("Examples", ".github", "scripts")
     for folder in copied:
         shutil.copytree(rsdump.REPOSITORY / folder, tmp_path / folder, ignore=shutil.ignore_patterns(".build", "__pycache__"))
+    sources = ["README.md", "Sources/Dumps/Dumps/Configuration/DumpsConfiguration.swift"]
+    subprocess.run(["cp", "--parents", *sources, tmp_path], cwd=rsdump.REPOSITORY, check=True)
     values = {"owner": "somebody", "version": "9.8.7", "commit": "a" * 40, "sha256": "b" * 64, "image": f"swift:9@sha256:{'c' * 64}"}
     (tmp_path / "Examples/release.json").write_text(json.dumps(values))
     assert run(tmp_path / "scripts/fill-release", "--check").returncode == 1
@@ -117,7 +118,7 @@ def test_release_values_are_in_one_file(tmp_path):
 
 
 def test_release_has_the_tested_dependencies(tmp_path):
-    """The list of contents is compared with the versions that the tests ran with."""
+    """The bill of materials must match the versions that the tests used."""
     script, resolved = rsdump.REPOSITORY / "scripts/bill-of-materials", rsdump.REPOSITORY / "Package.resolved"
 
     def judge(path):
@@ -141,7 +142,7 @@ def test_release_has_the_tested_dependencies(tmp_path):
 def test_example_jobs_compile_nothing(path):
     text = path.read_text()
     assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
-    # What is installed is named by its hash.
+    # Every download is pinned by its hash.
     assert re.search("sha256", text, re.IGNORECASE)
 
 
@@ -164,7 +165,7 @@ def test_backoff_fails_no_nightly_job(tmp_path, code, expected):
 @pytest.mark.parametrize("path", [EXAMPLES / "github-actions-reminder.yml", WORKFLOWS[0].parent / "reminder.yml"], ids=str)
 @pytest.mark.parametrize("runs, created, code", [("1", "2020-01-01T00:00:00Z", 0), ("0", "2020-01-01T00:00:00Z", 1), ("0", "2999-01-01T00:00:00Z", 0)])
 def test_reminder_fails_after_a_week_without_runs(tmp_path, path, runs, created, code):
-    """But not one that is new."""
+    """A new workflow is exempt."""
     [step] = yaml.safe_load(path.read_text())["jobs"]["reminder"]["steps"]
     stub = tmp_path / "gh"
     stub.write_text(f'#!/bin/sh\necho "$@" >>"{tmp_path}/calls"\n[ "$1" = api ] && echo {created} || echo {runs}\n')
@@ -175,7 +176,7 @@ def test_reminder_fails_after_a_week_without_runs(tmp_path, path, runs, created,
     assert judged.returncode == code and ("::error::" in judged.stdout) == bool(code), judged
     name = step["env"]["WORKFLOWS"]
     assert f"--workflow {name} --event schedule" in (tmp_path / "calls").read_text()
-    # The workflow is there, under the name that its own comment gives it, and has a schedule.
+    # The workflow exists under the name in its comment and has a schedule.
     named = EXAMPLES / "github-actions.yml" if path.parent == EXAMPLES else path.parent / name
     assert f"# .github/workflows/{name}" in named.read_text() or named.name == name
     assert "  schedule:\n" in named.read_text()
@@ -194,10 +195,10 @@ def test_workflow_actions_are_pinned():
             re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) and re.fullmatch(r" # v\d+\.\d+\.\d+", version)
             for action, version in used), used
         assert "permissions: {}" in text
-        # What comes from outside of the file is in settings and variables, never in the text of a shell command.
+        # External values appear only in settings and variables, never in the text of a shell command.
         expressions = [line for line in text.splitlines() if "${{" in line]
         assert all(re.fullmatch(r" *(group|options|GH_TOKEN|GH_REPO|TAG|STORE|URL|AWS_[A-Z_]+): .*", line) for line in expressions), path
-    # An action's inputs reach its commands by the environment.
+    # An action's inputs reach its commands through environment variables.
     for block in re.findall(r"run: \|\n((?: {8}.*\n|\n)+)", ACTION.read_text()):
         assert "${{" not in block
 
@@ -211,10 +212,10 @@ def test_release_notes_are_those_of_the_version():
 
 
 def test_crontab_prints_only_failures(tmp_path):
-    """What a line prints, cron sends by mail."""
+    """cron mails everything that a line prints."""
     setting, line = [each for each in (EXAMPLES / "crontab").read_text().splitlines() if each and not each.startswith("#")]
     assert setting.startswith("MAILTO=")
-    assert re.match(r"\d+ \d+ \* \* \* ", line) and "%" not in line, "a % is a line break to cron"
+    assert re.match(r"\d+ \d+ \* \* \* ", line) and "%" not in line, "cron treats % as a line break"
     script = tmp_path / "bin/rsdump"
     script.parent.mkdir()
 
@@ -224,7 +225,7 @@ def test_crontab_prints_only_failures(tmp_path):
         done = subprocess.run(["/bin/sh", "-c", line.split(" ", 5)[5]], capture_output=True, text=True,
                               env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
         return done.stdout + done.stderr
-    assert "repository" in mail(0), "without a clone"
+    assert "repository" in mail(0), "a missing clone must be reported"
     (tmp_path / "repository").mkdir()
     assert mail(0) == "" and mail(4) == ""
     assert f"rsdump nightly in {tmp_path}/repository" in mail(3)

@@ -1,4 +1,4 @@
-"""The text of a pull request of several nights, with changes and failures of every kind: what a reviewer reads of them."""
+"""The text of a pull request after several nights with all kinds of changes and failures, as a reviewer reads it."""
 import contextlib
 import datetime
 import json
@@ -22,7 +22,7 @@ SERVERS = rsdump.REPOSITORY / "Tests/Servers"
 
 
 class Nights:
-    """Nights at 03:17 UTC, for the server, rsdump and git."""
+    """Nights at 03:17 UTC, on a shared clock for the server, rsdump and git."""
 
     def __init__(self, folder):
         import toolchain
@@ -43,7 +43,7 @@ class Nights:
 
 @contextlib.contextmanager
 def serving(folder):
-    """A server and nights, whose clock everything has."""
+    """A server, and nights whose clock all processes use."""
     nights, plain = Nights(folder), rsdump.environment
     samples.write(folder / "samples")
     (folder / "server").mkdir()
@@ -58,7 +58,7 @@ def serving(folder):
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory):
-    """Seven nights; the nightly, the nights, and the last run."""
+    """Runs seven nights. Returns the nightly job, the nights, and the last run."""
     folder = tmp_path_factory.mktemp("nights")
     with serving(folder) as (server, nights):
         yield run_nights(folder, server, nights)
@@ -66,7 +66,7 @@ def several(tmp_path_factory):
 
 @pytest.mark.nightly
 def test_month_of_nights(tmp_path):
-    """Something changes each night, the server fails in three, and a person merges once a week, in two ways."""
+    """Something changes every night, the server fails in three, and a person merges weekly, alternating two methods."""
     from conftest import add_and_refresh
     with serving(tmp_path) as (server, nights):
         nightly = Nightly(tmp_path, add_and_refresh(Dumps(tmp_path / "dumps"), server, samples.NAMES))
@@ -122,7 +122,7 @@ def run_nights(folder, server, nights):
     nights.set(-1, 12)
     server.patch_record(SETTINGS, "telemetry", {"value": True})
     night(0, rsdump.DONE)
-    # 1: a new collection lands, one of another name does not exist, and a changeset is refused.
+    # 1: a new collection is added, another does not exist, and a changeset request fails.
     nights.set(0, 12)
     server.put_collection("main/themes")
     server.put_attachment("main/themes", "dark", "dark.svg", samples.svg(1), "image/svg+xml")
@@ -142,7 +142,7 @@ def run_nights(folder, server, nights):
     server.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
     faults.append({"path": "/attachments/", "status": 404, "body": "Not Found"})
     night(2, rsdump.SOME_FAILED)
-    # 3: somebody takes a collection out of dumps.yaml, and acknowledges a failure.
+    # 3: someone removes a collection from dumps.yaml and acknowledges a failure.
     nights.set(2, 12)
     known = f"    acknowledged: {{error: http, until: {nights.day(30)}, reason: bug 1234}}\n"
 
@@ -151,7 +151,7 @@ def run_nights(folder, server, nights):
         return text.replace(f"  {MARKETS}:\n", f"  {MARKETS}:\n{known}")
     edit("dumps/dumps.yaml", configure)
     night(3, rsdump.SOME_FAILED)
-    # 4: a member of a record changes its type, which the types of main do not decode.
+    # 4: a field of a record changes its type, so the types on main cannot decode it.
     nights.set(3, 12)
     server.patch_record(SHAPES, "circle", {"corners": "none"})
     night(4, rsdump.SOME_FAILED)
@@ -169,7 +169,7 @@ def run_nights(folder, server, nights):
 
 
 def section(text, heading):
-    """The lines below a heading, up to the next one of the same or a higher level."""
+    """The lines below a heading, up to the next heading of the same or a higher level."""
     level = len(heading) - len(heading.lstrip("#"))
     found = re.search(rf"^{re.escape(heading)}\n(.*?)(?=^#{{1,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL)
     assert found, f"no heading {heading}\n{text}"
@@ -180,13 +180,13 @@ def test_pull_request_text_of_seven_nights(several):
     nightly, nights, run = several
     [request] = nightly.requests
     body = request["body"]
-    # The text, for people to read.
+    # Saved for human review.
     pathlib.Path(os.environ.get("NIGHT_PAGE", os.devnull)).write_text(body)
     night, changes = section(body, "## This night"), section(body, "## All changes against the branch `main`")
-    # When was it refreshed, and how did that go?
+    # When was it refreshed, and with what result?
     assert f"Refreshed at {nights.day(6)} 03:17 UTC from `http" in night
     assert "Of 8 collections, 1 changed, 3 failed, 1 failed as acknowledged in `dumps.yaml`, 1 pinned; the other 2 are up to date." in night
-    # What failed, for which reason, since when, what stays, and who acts?
+    # What failed, why, since when, which data remains, and who must act?
     icons = section(night, "### Server failures")
     assert "The next refresh will try again." in icons and f"- `{ICONS}` keeps its current bundle (data of " in icons
     assert f"; failing since {nights.day(2)}\n  - reason: attachment of record `petals-23`: the server answered 404: Not Found\n  - URL: `http" in icons
@@ -197,24 +197,24 @@ def test_pull_request_text_of_seven_nights(several):
     unknown = section(night, "### Configuration failures")
     assert f"- `main/tracking-list` has no bundle yet; failing since {nights.day(1)}\n" in unknown
     assert "until you change `dumps.yaml`" in unknown and "{" not in unknown
-    # What is known, until when, and why?
+    # Which failures are acknowledged, until when, and why?
     known = section(night, "### Acknowledged failures")
     assert f"acknowledged in `dumps.yaml` until {nights.day(30)} (error `http`): bug 1234" in known and f"since {nights.day(1)}" in known
     assert "reason: the server answered 400: `_since` in querystring: unknown\n" in known and "errno" not in known
     assert f"`{MARKETS}`" not in icons
     pinned = section(night, "### Pinned")
     assert "bug 77" in pinned and f"; superseded since {nights.day(2)}\n" in pinned
-    # What came this night, and what in all?
+    # What changed this night, and what in total?
     assert f"| `{SETTINGS}` | updated |" in section(night, "### Changed") and "1 deleted" in night and "~" not in night
     assert "`value`: `false` → `true`" in changes and "deleted `search-bar`" in changes
     assert re.search(r"^\| `main/themes` \|.* \| none → [\d.]+ KiB \| ", changes, re.MULTILINE), changes
-    # What is new, what is gone, and why?
+    # What was added and removed, and why?
     assert "- New: `main/themes`\n" in changes
     assert f"- Removed: `{HINTS}` (no longer listed in `dumps.yaml`)" in changes
     # What breaks an app, and what else changes?
     assert "corners" in section(body, "## Type breaks: change the app before you merge") and body.index("## Type breaks") < body.index("## This night")
     assert "- changed `Sources/App/Dumps.swift`" in section(changes, "### Files generated from the dumps")
-    # How can it be checked?
+    # How can a reviewer verify it?
     assert "rsdump diff git:origin/main dumps --dumps dumps" in section(body, "## Check it yourself")
     errors = [line for line in night.splitlines() if line.startswith("**Error:**")]
     assert errors == [f"**Error:** Signature failure: no valid signature for `{LARGE}`",

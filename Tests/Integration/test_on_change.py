@@ -1,6 +1,6 @@
-"""`--on-change`: a run that is killed while it tells, and a refresh. What a publisher sees is in commands/on-change.txt.
+"""`--on-change` in a run that is killed during the command, and in a refresh. commands/on-change.txt covers publishing.
 
-The second half is about the commands of Examples/on-change, against servers that refuse what the real ones refuse.
+The second half tests the commands in Examples/on-change against servers that reject what the real services reject.
 """
 import base64
 import contextlib
@@ -61,7 +61,7 @@ def test_refresh_on_change_tells_verified_changes(tmp_path, hook):
     with Serving("--demo") as server:
         dumps = Dumps(tmp_path / "dumps")
         assert dumps.add(None, "main/settings", "main/markets", url=f"{server.url}/v2", root=server.root).code == 0
-        # Another root than the one that signs.
+        # A root that did not sign the data.
         right = dumps.config.read_text()
         dumps.config.write_text(re.sub(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}|[0-9a-f]{64}", "ab" * 32, right))
         assert dumps.config.read_text() != right
@@ -73,17 +73,17 @@ def test_refresh_on_change_tells_verified_changes(tmp_path, hook):
         assert server.ask("/demo/publish", method="POST").status == 200
         hook.fails.touch()
         assert dumps.refresh(*options).code == rsdump.DONE and not hook.take()
-    # The server has gone; what the command missed is told all the same.
+    # The server is gone, but the missed notification is still delivered.
     hook.fails.unlink()
     assert dumps.refresh(*options).code == rsdump.UNREACHABLE
     assert [each["collections"] for each in hook.take()] == [["main/markets", "main/settings"]]
 
 
-# The commands of Examples/on-change. Each server is an endpoint that answers as the real one does.
+# The commands in Examples/on-change. Each endpoint responds like the real service.
 
 @contextlib.contextmanager
 def checking(status):
-    """An endpoint that answers with what `status(message)` says."""
+    """An endpoint that responds with the result of `status(message)`."""
     def check(message):
         endpoint.status = status(message)
     with Endpoint(on_message=check) as endpoint:
@@ -91,16 +91,16 @@ def checking(status):
 
 
 def told(team, command, env=None):
-    """What became of an example's command after a change of main/one."""
+    """Runs an example's command after a change of main/one and returns its status."""
     team.change("one")
     outcome = team.publish("--on-change", f"{ON_CHANGE}/{command}", env=env)
-    # What a command says is on the standard error; no secret is.
+    # The command's output appears on standard error, without secrets.
     assert "s3cret" not in outcome.out + outcome.err, str(outcome)
     return hooks(outcome)[0]["status"]
 
 
 def webhook(message):
-    """As nginx with nchan does, by Examples/nginx/mirror.conf; what is in it is what clients read."""
+    """Like nginx with nchan, configured by Examples/nginx/mirror.conf; clients receive the body."""
     return 413 if len(message.body) > 4096 else 201
 
 
@@ -113,7 +113,7 @@ def test_a_webhook_gets_the_update_event(team):
         assert message.headers["x-eventsource-event"] == "update"
         assert message.headers["authorization"] == "Bearer s3cret"
         assert message.json() == {"timestamp": team.timestamps["main/one"], "collections": ["main/one"]}
-        # Credentials do not go over plain http to another machine.
+        # Credentials are not sent over plain HTTP to another machine.
         assert told(team, "webhook http://192.0.2.1/x", {"WEBHOOK_HEADER": "Authorization: Bearer s3cret"}) == "pending"
         for number in range(300):
             team.values[f"collection-{number}"] = 1
@@ -142,9 +142,9 @@ def test_failed_webhook_is_pending(team, status):
     with Endpoint(status=status) as endpoint:
         endpoint.headers = {"Location": "/elsewhere"}
         assert told(team, f"webhook {endpoint.url}/publish") == "pending"
-        # What may pass is tried three times.
+        # Temporary errors are retried: three attempts.
         assert [each.path for each in endpoint.take()] == ["/publish"] * (3 if status == 500 else 1)
-    # Nothing answers.
+    # No server responds.
     assert told(team, f"webhook http://127.0.0.1:{nginx.free_port()}/") == "pending"
 
 
@@ -164,7 +164,7 @@ def test_slack_gets_a_line(team):
 
 
 def fcm(message):
-    """https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages: what it refuses of ours."""
+    """Rejects invalid messages as documented: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages"""
     if message.path != "/v1/projects/our-project/messages:send":
         return 404
     if message.headers.get("authorization") != "Bearer ya29.s3cret":
@@ -184,7 +184,7 @@ def test_fcm_gets_a_silent_message(team):
         assert told(team, "fcm our-project PUSH_RC", env) == "told"
         [message] = endpoint.take()
         timestamp = str(team.timestamps["main/one"])
-        # What the library's guide and the sample app read, and what wakes an iOS app in the background.
+        # The fields that the library's guide and the sample app read, and those that wake an iOS app in the background.
         assert message.json() == {"message": {
             "topic": "PUSH_RC", "data": {"CONFIG_STATE": "STALE", "timestamp": timestamp},
             "apns": {"headers": {"apns-push-type": "background", "apns-priority": "5"},
@@ -194,7 +194,7 @@ def test_fcm_gets_a_silent_message(team):
 
 
 class Apple(nginx.Nginx):
-    """HTTP/2 over TLS in front of an endpoint, as Apple's push service has it."""
+    """HTTP/2 over TLS in front of an endpoint, like Apple's push service."""
 
     def __init__(self, folder, endpoint):
         super().__init__(folder)
@@ -219,7 +219,7 @@ APNS_KEY = ec.generate_private_key(ec.SECP256R1())
 
 
 def provider_token(value):
-    """Header and claims of a JSON Web Token whose signature holds."""
+    """Returns the header and claims of a JSON Web Token after verifying its signature."""
     token = value.removeprefix("bearer ")
     header, claims, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
     r, s = (int.from_bytes(half) for half in (signature[:32], signature[32:]))
@@ -256,10 +256,10 @@ def test_apns_gets_background_messages_by_http_2(team, tmp_path):
     with checking(apns) as endpoint, Apple(tmp_path / "tls", endpoint) as tls:
         env["APNS_URL"] = tls.url
         command = f"apns org.example.app {DEVICE} {GONE}"
-        # Nobody is told over a connection that anybody could have answered.
+        # Nothing is sent over a connection with an untrusted certificate.
         assert told(team, command, env) == "pending" and not endpoint.take()
         env["CURL_CA_BUNDLE"] = str(tls.certificate)
-        # The numbers of an ECDSA signature may begin with zeros: some tries. Nobody waits for a device that is gone.
+        # Repeated, because the numbers of an ECDSA signature may begin with zeros. A device that is gone does not cause a retry.
         for _ in range(4):
             assert told(team, command, env) == "told"
             first, second = endpoint.take()
@@ -272,7 +272,7 @@ def test_apns_gets_background_messages_by_http_2(team, tmp_path):
 
 
 class Mail:
-    """An SMTP server that takes mail only over TLS and from somebody whom it knows (RFC 5321, 3207, 4954)."""
+    """An SMTP server that accepts mail only over TLS and after authentication (RFC 5321, 3207, 4954)."""
 
     def __init__(self, folder):
         certificate, key = self_signed(folder)
@@ -368,7 +368,7 @@ def test_an_e_mail_is_sent(team, tmp_path):
 @pytest.mark.parametrize("name, arguments, env", [
     ("webhook", "{url}/publish", {}), ("slack", "", {"SLACK_WEBHOOK": "{url}/services/T0/B0/s3cret"})])
 def test_on_change_messages_name_pull_request(tmp_path, name, arguments, env):
-    """As rsdump nightly runs them: see test_nightly."""
+    """As run by rsdump nightly; see test_nightly."""
     change = {"timestamp": 2, "collections": ["main/a"], "changes": [{"collection": "main/a", "timestamp": 2}],
               "pull_request": "https://github.example/pull/1?a&b"}
     with Endpoint() as endpoint:

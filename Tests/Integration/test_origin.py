@@ -1,4 +1,4 @@
-"""A static origin, nginx over plain files: a mirror must do as well as the server, and take large files."""
+"""A static origin, nginx with plain files: it must work as well as the server, and serve large files."""
 import contextlib
 import shutil
 
@@ -34,7 +34,7 @@ def origin_of(size, folder):
 
 
 def test_large_attachment_needs_as_much_memory_as_small_one(film, empty, tmp_path):
-    """Within 16 MiB: the program's own pages, which both count, are more than that in a debug build."""
+    """Within 16 MiB. A debug build's own pages, which both measurements include, take more than that."""
     with origin_of(1024, tmp_path) as small:
         assert empty.add(small.server, LARGE, url=small.url).code == rsdump.DONE
         outcome = empty.refresh()
@@ -49,4 +49,4 @@ def test_large_attachment_needs_as_much_memory_as_small_one(film, empty, tmp_pat
     assert bundle.stat().st_size >= LARGE_FILE
     outcome = empty.verify()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert outcome.peak <= usual + LARGE_FILE + MEMORY    # a mapped file counts while its pages are looked at
+    assert outcome.peak <= usual + LARGE_FILE + MEMORY    # a mapped file counts while its pages are in use

@@ -1,5 +1,4 @@
-"""The page for people, in a real browser. It has no script of its own: what is asserted of documents is asked by the
-driver, from outside."""
+"""The web UI in a real browser. Its pages contain no scripts; the tests query documents through the driver."""
 import hashlib
 import json
 import pathlib
@@ -40,7 +39,7 @@ def real_site(refreshed_real):
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A collection whose records and attachments want to run, with an older state; and a pinned one."""
+    """A collection with malicious records and attachments and an older state, and a pinned collection."""
     folder = tmp_path_factory.mktemp("hostile")
     main = folder / "dump/main"
     (main / "hostile").mkdir(parents=True)
@@ -89,7 +88,7 @@ def demo_site():
 
 @pytest.fixture(scope="module")
 def authored():
-    """Parameters and a file, as an earlier version published them."""
+    """Parameters and a file, published by an earlier version."""
     with Serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as serving:
         yield serving.url
 
@@ -121,7 +120,7 @@ def test_hostile_records_show_as_text(chromium, hostile):
     for page in pages:
         chromium.get(hostile + page)
         assert_inert(chromium)
-        # Nothing was even tried: the policy had nothing to block.
+        # No script even tried to run: the policy had nothing to block.
         assert not [each for each in chromium.complaints() if "Content Security Policy" in each], page
     for page in ("/", "/collections/main/hostile"):
         chromium.get(hostile + page)
@@ -235,12 +234,12 @@ def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, 
 
 
 def test_axe_finds_nothing(chromium, real_site, demo_site, hostile, authored):
-    """axe-core's rules for WCAG 2.1 A and AA and its best practices, contrast among them, in both schemes and widths.
-    The driver puts its script in past the policy, which pages cannot."""
+    """axe-core's rules for WCAG 2.1 A and AA and best practices, including contrast, in both color schemes and widths.
+    The driver injects its script past the content security policy."""
     script = AXE.read_text()
-    chromium.set_script_timeout(600)    # a page of 100 records takes axe some seconds, and a minute where others work
+    chromium.set_script_timeout(600)    # axe needs seconds for 100 records, or a minute on a busy machine
     for name, url in every_page(real_site, demo_site, hostile, authored):
-        # All rules where everything is wide and light, and on a phone; contrast once more in the dark.
+        # All rules in light mode at both widths, and only contrast in dark mode.
         for width, scheme, options in (
                 (DESKTOP, "light", {}), (PHONE, "light", {}),
                 (DESKTOP, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})):

@@ -1,5 +1,5 @@
-"""Sources in git become signed bundles, and everybody reads what comes of it. What the commands print is in commands/publish.txt,
-keys.txt, sources.txt and templates.txt."""
+"""Publishing sources from git as signed bundles, which all clients can read. commands/publish.txt, keys.txt, sources.txt and
+templates.txt cover the output of the commands."""
 import json
 import os
 import random
@@ -99,7 +99,7 @@ def test_autograph_utils_accepts_every_signature(team):
 
 
 def test_publish_overlap_verifies_with_either_root(team):
-    """Apps that pin the old root and apps that pin the new one are both served, by one list of signatures."""
+    """One list of signatures serves both apps that pin the old root and apps that pin the new one."""
     assert team.keys("create", "new-keys").code == rsdump.DONE
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
     outcome = team.publish("--overlap-keys", "new-keys")
@@ -109,7 +109,7 @@ def test_publish_overlap_verifies_with_either_root(team):
     with Serving("--dumps", team.dumps.path) as serving:
         served = kinto_http.Client(server_url=f"{serving.url}/v1").get_changeset("main", "settings", bust_cache=True)
         first, second = served["metadata"]["signatures"]
-        # The bundle has both chains, and so the origin serves both.
+        # The bundle contains both chains, so the origin serves both.
         assert first["x5u"].startswith(serving.url) and second["x5u"].startswith(serving.url)
         old_chain = serving.ask(first["x5u"].removeprefix(serving.url)).body
         assert serving.ask(second["x5u"].removeprefix(serving.url)).body == new_chain
@@ -122,8 +122,8 @@ def test_publish_overlap_verifies_with_either_root(team):
 
 
 def test_a_server_of_the_same_data_gives_the_same_records(team, sample_server, tmp_path):
-    """Put into Kinto as published, and refreshed from there."""
-    # Kinto gives no two records of a collection the same time.
+    """The published records are put into Kinto, and refreshed from there."""
+    # Kinto gives each record of a collection a different time.
     for number, end in enumerate([2, 3, 4]):
         team.write("main/own.yaml", "\n".join(SETTINGS.strip().splitlines()[:end + 1]))
         outcome = team.publish("main/own")
@@ -172,7 +172,7 @@ def test_killed_publish_keeps_valid_dumps(team, tmp_path):
         for name, bundle in between.items():
             after = work.bundle(f"main/{name}")
             assert bundle.payload == before.get(f"main/{name}", bundle.payload) or bundle.payload == after.payload, where
-            # A timestamp that somebody may have seen never gets other records.
+            # A timestamp that a client may have seen never gets different records.
             if bundle.timestamp == after.timestamp:
                 assert bundle.payload == after.payload, where
         shutil.rmtree(work.path)

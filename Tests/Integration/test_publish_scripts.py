@@ -1,4 +1,4 @@
-"""The scripts and ready files around publishing, as the tools that read them judge them, and run."""
+"""The scripts and CI files for publishing: validated by standard tools, and run."""
 import base64
 import json
 import os
@@ -37,15 +37,15 @@ def test_publish_workflows_give_proposals_no_keys(name):
     assert "publish --dry-run" in check and "SIGNER_KEY" not in check and "INTERMEDIATE_KEY" not in check and "secrets." not in check
     if "jobs" in document:
         assert jobs["check"]["permissions"] == {"contents": "read"} and "environment" not in jobs["check"]
-        # Who may write runs nothing of the proposal's.
+        # The job with write access runs no code from the proposal.
         assert jobs["comment"]["permissions"] == {"pull-requests": "write"} and "checkout" not in json.dumps(jobs["comment"])
         assert "event_name != 'pull_request'" in jobs["publish"]["if"] and jobs["publish"]["environment"] == "publish"
-        # A bundle that a proposal brings is looked at too.
+        # A bundle in a proposal is also checked.
         assert "dumps/**" in text.split("push:")[0]
 
 
 def test_gitlab_tokens_are_not_in_arguments_or_files(tmp_path):
-    """The jobs' own lines, with programs that record their arguments, what they read and what git would send."""
+    """Runs the jobs' own commands, with stubs that record arguments, input, and the headers that git would send."""
     jobs = YAML(typ="safe").load((EXAMPLES / "gitlab-ci.yml").read_text())
     clone, tools = tmp_path / "clone", tmp_path / "tools"
     subprocess.run(["git", "init", "-q", clone], check=True)
@@ -114,7 +114,7 @@ def judge(text):
 
 
 def examples():
-    """The YAML of the article, and of the tests."""
+    """The YAML examples in the article and in the tests."""
     for block in (ARTICLES / "Sources.md").read_text().split("```yaml\n")[1:]:
         yield block.split("```")[0]
     yield from (SETTINGS, CONFIG)

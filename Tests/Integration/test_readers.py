@@ -1,4 +1,4 @@
-"""Readers of others at rsdump serve, with and without nginx in front, and at a mirror: they hear of a change when it happens."""
+"""Third-party clients of rsdump serve, with and without nginx, and of a mirror: they are notified of a change immediately."""
 import contextlib
 import http.client
 import json
@@ -24,7 +24,7 @@ def demo():
 
 @pytest.fixture(scope="module")
 def origins(demo, refreshed_sample, tmp_path_factory):
-    """By name: an address, and what publishes a change there and returns its timestamp."""
+    """By name: a URL, and a function that publishes a change there and returns its timestamp."""
 
     def publish():
         assert demo.ask("/demo/publish", method="POST").status == 200
@@ -62,7 +62,7 @@ LISTEN = """
 
 
 def heard(chromium, condition):
-    """What has been heard, once it fulfils the condition."""
+    """Returns the events received, once they meet the condition."""
     found = chromium.execute_async_script(
         f"const done = arguments[0], until = performance.now() + 30000;"
         f"(function look() {{ if (({condition})(heard) || performance.now() > until) done(heard); else setTimeout(look, 50); }})()")
@@ -81,7 +81,7 @@ def test_chromium_event_source_gets_update(chromium, origins, origin):
 
 
 def test_chromium_event_source_reconnects_after_502(chromium, tmp_path):
-    """Its EventSource is closed for good by any status but 200: nginx must not hand the 502 on."""
+    """EventSource stops permanently on any status other than 200, so nginx must not pass on the 502."""
     with BehindNginx(tmp_path / "nginx") as front:
         chromium.get(f"{front.origin}/")
         assert "502" in chromium.title
@@ -107,7 +107,7 @@ def test_nginx_jitters_retry_while_server_is_down(tmp_path):
                 assert text.startswith("retry: ") and text.endswith("\n\n")
                 waits.add(int(text[7:]))
         assert min(waits) >= 3000 and max(waits) < 8000 and len(waits) > 30
-        # What no browser listens to is told the truth.
+        # Other requests get the real status.
         connection = plain(front.origin)
         with contextlib.closing(connection):
             connection.request("GET", "/v1/")

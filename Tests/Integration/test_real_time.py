@@ -1,5 +1,5 @@
-"""The library's update channel against a real `rsdump serve --watch` and a real nginx. What a network can do to it is in
-UpdateFaultTests."""
+"""The library's update channel against a real `rsdump serve --watch` and a real nginx. UpdateFaultTests covers network
+faults."""
 import contextlib
 import queue
 import subprocess
@@ -28,7 +28,7 @@ def origin(tmp_path):
 
 
 class App:
-    """The app that waits for what is published."""
+    """An app that waits for published states."""
 
     def __init__(self, origin, url):
         self.process = subprocess.Popen(
@@ -43,11 +43,11 @@ class App:
         self.lines.put(None)
 
     def says(self, expected):
-        """Waits for a line; states in between may be left out."""
+        """Waits for a line; intermediate states may be skipped."""
         end = time.monotonic() + TIMEOUT
         while True:
             line = self.lines.get(timeout=max(0.1, end - time.monotonic()))
-            assert line is not None, f"the app ended:\n{self.process.stderr.read()}"
+            assert line is not None, f"the app exited:\n{self.process.stderr.read()}"
             if line.split()[0] == expected:
                 return
 
@@ -70,7 +70,7 @@ def app(origin, url):
 
 
 def test_what_is_published_arrives_in_a_waiting_app(origin):
-    """Also after the server has ended and another one is in its place, with what was published meanwhile."""
+    """Also after the server was replaced by a new one, with the changes published in between."""
     with contextlib.ExitStack() as stack:
         with Serving("--dumps", origin.dumps, "--watch") as server:
             waiting = stack.enter_context(app(origin, f"{server.url}/v2"))
@@ -79,7 +79,7 @@ def test_what_is_published_arrives_in_a_waiting_app(origin):
                 origin.publish(state)
                 began = time.monotonic()
                 waiting.says(state)
-                # Without the channel, it would be hours.
+                # Without the update channel, this would take hours.
                 assert time.monotonic() - began < 60
         origin.publish("fourth")
         with Serving("--dumps", origin.dumps, "--watch", "--port", server.port):
@@ -98,7 +98,7 @@ def test_the_library_reads_the_stream_of_nginx_with_nchan(origin, tmp_path):
                 origin.publish(state)
                 mirror.publish(dumps, options=("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}"))
                 waiting.says(state)
-            # Nobody is told of this state, and nginx forgets its messages when it restarts.
+            # No client is notified of this state, and nginx loses its messages when it restarts.
             origin.publish("fourth")
             mirror.publish(dumps)
         with mirror:

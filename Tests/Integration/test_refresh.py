@@ -1,4 +1,4 @@
-"""A refresh of all real collections, looked at with other tools than ours."""
+"""A refresh of all real collections, checked with independent tools."""
 import hashlib
 import json
 import re
@@ -12,7 +12,7 @@ from json_shape import lock_entries, without_verification_time
 
 
 def test_records_and_timestamps_equal_the_source(refreshed_real, real_names, real):
-    """The dump decides, but for the hash and size of attachments that were made up: there the server does."""
+    """Compares with the dump, except for the hash and size of synthesized attachments, which come from the server."""
     for name in real_names:
         dump = json.loads((REAL_COLLECTIONS / f"{name}.json").read_bytes())
         served = {record["id"]: record for record in real.changeset(name)["changes"]}
@@ -35,7 +35,7 @@ def test_autograph_utils_accepts_every_bundle_by_its_own_bytes(refreshed_real, r
 
 
 def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
-    """As it stands in the article, with Python's own library and OpenSSL."""
+    """Runs the article's code unmodified, with Python's standard library and OpenSSL."""
     article = (rsdump.REPOSITORY / "Sources/Library/RemoteSettings/Documentation.docc/Trust.md").read_text()
     [python] = re.findall(r"^```python\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
     [shell] = re.findall(r"^```shell\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
@@ -80,7 +80,7 @@ def test_the_lock_names_every_bundle_and_verify_agrees(refreshed_real, real_name
 
 
 def test_refresh_elsewhere_is_byte_identical(refreshed_sample, sample, tmp_path):
-    """Other time zone, umask, locale and directory name."""
+    """With a different time zone, umask, locale and directory name."""
     other = Dumps(tmp_path / "Ein anderer Ort, größer" / "d")
     env = {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
     assert other.add(sample, *reversed(refreshed_sample.names), env=env).code == rsdump.DONE
@@ -89,7 +89,7 @@ def test_refresh_elsewhere_is_byte_identical(refreshed_sample, sample, tmp_path)
     assert {name: other.bundle_path(name).read_bytes() for name in other.names} == {
         name: refreshed_sample.bundle_path(name).read_bytes() for name in refreshed_sample.names}
     assert without_verification_time(other.lock) == without_verification_time(refreshed_sample.lock)
-    # So is what is made of the same directory.
+    # Exports of the same directory are identical too.
     there = refreshed_sample.copy(tmp_path / "Ein dritter Ort")
     for form, more in (("tar.zst", ()), ("firefox", ()), ("mirror", ("--url", "https://settings.example.org"))):
         made = []

@@ -1,4 +1,4 @@
-"""Collections that went through Mozilla's review flow (Kinto with kinto-signer)."""
+"""Collections in Mozilla's review flow (Kinto with kinto-signer)."""
 import hashlib
 
 import canonicaljson
@@ -21,7 +21,7 @@ NUMBERS = {
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A collection, reviewed twice: attachments were added, changed and removed, a record was deleted."""
+    """A collection reviewed twice: attachments were added, changed and removed, and a record was deleted."""
     with Server.start(tmp_path_factory.mktemp("review-server"), review=True) as server:
         server.put_collection(SOURCE, {"attachment": {"bundle": True, "enabled": True}, "displayFields": ["title"]})
         for number in range(24):
@@ -56,7 +56,7 @@ def reviewed(review, tmp_path):
 
 
 def is_as_published(dumps, review, *names):
-    """Each bundle has the bytes that the server has signed, each attachment, and verifies."""
+    """Checks that each bundle has exactly the signed bytes and all attachments, and verifies."""
     for name in names:
         changeset = review.changeset(name)
         records = sorted(changeset["changes"], key=lambda record: record["id"])
@@ -78,7 +78,7 @@ def test_reviewed_collection_is_packaged(reviewed, review):
     assert "plain-1" not in records
     assert {k: v for k, v in records["numbers"].items() if k != "last_modified"} == NUMBERS
     assert reviewed.bundle(NAME).metadata["displayFields"] == ["title"]
-    # What is in work is nobody's to read: the monitor does not list it.
+    # Work in progress is private: the monitor does not list it.
     assert {each["bucket"] for each in review.monitor()["changes"]} == {PUBLISHED, PREVIEW}
 
 
@@ -113,13 +113,13 @@ def test_declined_review_publishes_nothing(reviewed, review):
     assert reviewed.refresh().code == rsdump.DONE
     assert reviewed.bundle_path(NAME).read_bytes() == before
     is_as_published(reviewed, review, NAME)
-    # A rollback puts older records back into the preview and keeps its timestamp: two states under one time, of which no
-    # monitor tells. It is told where it is seen, and what is held stays.
+    # A rollback restores older records in the preview but keeps its timestamp: two states have the same timestamp, and the monitor
+    # shows no change. A full refresh detects and reports this, and the current state remains.
     shown = reviewed.bundle_path(SHOWN).read_bytes()
     outcome = reviewed.refresh("--full")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says(SHOWN, "different records with the same timestamp"), str(outcome)
     assert reviewed.bundle_path(SHOWN).read_bytes() == shown
-    # The next review is a change like any other.
+    # The next review is a normal change.
     review.put_record(SOURCE, {"id": "plain-0", "title": "to be"})
     review.publish(SOURCE)
     assert reviewed.refresh().code == rsdump.DONE

@@ -1,4 +1,4 @@
-"""`rsdump check` holds records against the JSON Schema of their collection, as the suite of JSON Schema's authors does."""
+"""`rsdump check` validates records against their collection's JSON Schema, tested with the official JSON Schema test suite."""
 import json
 import pathlib
 import re
@@ -7,19 +7,19 @@ import pytest
 
 import rsdump
 
-# Debian's json-schema-test-suite, of 2022 in Debian 12; scripts/setup installs it. If an update adds a group that fails, mend
+# Debian's json-schema-test-suite, from 2022 in Debian 12; scripts/setup installs it. If an update adds a group that fails, fix
 # SchemaValidator, or add the reason to REFUSED.
 SUITE = pathlib.Path("/usr/share/json-schema-test-suite/tests/draft7")
 
-# Groups of the suite whose schemas are refused, by a part of the error: what they refer to is outside of the schema, or they
-# have keywords of their own.
+# Parts of the errors for groups whose schemas are rejected, because they refer to something outside the schema or use custom
+# keywords.
 REFUSED = ("is not a plain path in this schema", "there is no #", "unknown keyword", "unknown format")
-# Formats that are checked less strictly than the suite's optional part does.
+# Formats that are checked less strictly than in the optional part of the suite.
 FORMATS = ("date", "date-time", "uri", "uri-reference", "regex")
 
 
 def inside(schema, isRoot=True):
-    """The schema with its references moved to where it is in the collection's."""
+    """The schema with its references adjusted to its place within the collection's schema."""
     if isinstance(schema, list):
         return [inside(each, False) for each in schema]
     if not isinstance(schema, dict):
@@ -42,7 +42,7 @@ def groups(files):
 
 
 def judge(sources, files):
-    """The suite's groups as collections; for each the ids of the records that are refused, or why the schema is."""
+    """Checks the suite's groups as collections. Returns expected and found invalid records, and the errors of rejected schemas."""
     wanted = {}
     for name, group in groups(files):
         records = {f"r{number}": {"data": test["data"]} for number, test in enumerate(group["tests"])}
@@ -81,7 +81,7 @@ def test_every_required_case_of_the_suite(sources):
 
 
 def test_the_formats_that_are_checked(sources):
-    """What the suite allows is allowed; most of what it refuses is refused."""
+    """Every valid case in the suite is accepted; most invalid ones are rejected."""
     wanted, found, refused = judge(sources, [SUITE / "optional/format" / f"{name}.json" for name in FORMATS])
     assert not refused
     extra = {name: found.get(name, set()) - ids for name, ids in wanted.items()}

@@ -1,4 +1,4 @@
-"""rsdump serve as clients see it: the protocol beside real Kinto's, attachments, and what mirrors a mirror."""
+"""rsdump serve as seen by clients: the protocol compared with real Kinto, attachments, and mirrors of a mirror."""
 import hashlib
 import io
 import json
@@ -42,7 +42,7 @@ def test_refresh_from_serve_has_same_content(origin, refreshed_sample, sample, e
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
-    """Shows a redirect instead of following it."""
+    """Returns a redirect instead of following it."""
 
     def redirect_request(self, *_):
         return None
@@ -163,8 +163,8 @@ def curl(*arguments):
 
 
 def test_curl(origin, refreshed_sample, tmp_path):
-    """Compression, a redirect, a download that is taken up again, conditions, one connection for many files, and an offer of
-    HTTP/2, behind which the second request must not hang."""
+    """Compression, a redirect, a resumed download, conditional requests, many files over one connection, and an offer of HTTP/2,
+    after which the second request must not hang."""
     settings = f"{origin.url}/v1/buckets/main/collections/settings/changeset"
     expected = refreshed_sample.bundle("main/settings").records
     followed = curl("--compressed", "--location", f"{settings}?_expected=0&_since=%221%22")
@@ -196,7 +196,7 @@ def test_curl(origin, refreshed_sample, tmp_path):
 
 
 def test_watch_reloads_swapped_config_map_once(dumps, sample, tmp_path):
-    """Kubernetes mounts links into a directory that is itself a link, and swaps that one."""
+    """Kubernetes mounts links into a directory that is itself a link, and swaps that link."""
     mount = tmp_path / "mount"
     mount.mkdir()
 
@@ -243,7 +243,7 @@ def test_damaged_bundle_is_reported_and_not_served(dumps):
 
 
 def test_the_heartbeat_recovers_with_the_bundle(dumps, sample, tmp_path):
-    """A pull that ends in the middle: the earlier state is served, but whoever watches the server is told."""
+    """An interrupted pull: the earlier state is served, but the heartbeat reports the problem."""
     place = tmp_path / "served"
     dumps.copy(place)
 
@@ -298,7 +298,7 @@ def test_watch_waits_for_the_first_refresh(dumps, tmp_path):
 
 
 def test_requests_before_bundles_are_loaded_get_503(refreshed_real):
-    """Who comes too early is told to come again; the monitor is never an empty one."""
+    """Early requests are told to retry; the monitor is never empty."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
@@ -319,7 +319,7 @@ def test_requests_before_bundles_are_loaded_get_503(refreshed_real):
             except urllib.error.URLError:
                 continue
             statuses.append(status)
-        assert 503 in statuses, "nobody came early enough"
+        assert 503 in statuses, "no request arrived before the bundles were loaded"
     finally:
         process.terminate()
         process.wait(60)
@@ -336,14 +336,14 @@ def test_serve_writes_nothing_and_stops_on_sigint(dumps):
 
 
 def test_shutdown_finishes_running_downloads(refreshed_real):
-    """An answer that has begun is finished; idle connections end at once, and nobody new is let in."""
+    """A response that has begun is completed; idle connections are closed, and new ones are refused."""
     with Serving("--dumps", refreshed_real.path) as serving:
         expected = serving.changeset("security-state/onecrl").body
         idle, download = serving.connect(), serving.connect()
         idle.sendall(b"GET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
         assert idle.recv(1 << 16).startswith(b"HTTP/1.1 200")
         path = "/v2/buckets/security-state/collections/onecrl/changeset?_expected=0"
-        # More than the buffers between the two hold.
+        # More than fits into the buffers of both sockets.
         count = 8
         download.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         download.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * count)
@@ -410,7 +410,7 @@ def test_demo_removes_files_of_killed_demo(tmp_path, monkeypatch):
     with Serving("--demo") as first:
         [left] = tmp_path.iterdir()
         with Serving("--demo") as second:
-            assert len(list(tmp_path.iterdir())) == 2, "the first one is at work"
+            assert len(list(tmp_path.iterdir())) == 2, "the first demo is still running"
             second.process.kill()
             second.process.wait()
         assert len(list(tmp_path.iterdir())) == 2

@@ -1,4 +1,4 @@
-"""rsdump serve --history: deltas from older states, of the commits of a dumps directory and of folders of bundles."""
+"""rsdump serve --history: deltas from older states in git commits and in folders of bundles."""
 import json
 import shutil
 import time
@@ -25,14 +25,14 @@ def refreshed(dumps):
 
 
 def told_at_start(serving):
-    """The line that tells what is served comes after the address."""
+    """Returns the log after it contains the startup line, which follows the URL."""
     while "API: " not in serving.log():
         assert serving.process.poll() is None
     return serving.log()
 
 
 class States:
-    """A dumps directory below a git repository, and a copy of each state that was committed, the oldest first."""
+    """A dumps directory in a git repository, and a copy of each committed state, oldest first."""
 
     def __init__(self, dumps, folder):
         self.dumps, self.folder, self.all = dumps, folder, []
@@ -54,7 +54,7 @@ class States:
 
 @pytest.fixture
 def states(dumps, sample, tmp_path):
-    """Four states. Records come, change, go, and one comes back; between the commits lies one of something else."""
+    """Four states. Records are added, changed and deleted, and one returns; one commit in between is unrelated."""
     states = States(dumps, tmp_path)
     sample.patch_record(SETTINGS, "sync-interval", {"value": 12})
     sample.delete_record(MARKETS, "nowhere")
@@ -74,7 +74,7 @@ def states(dumps, sample, tmp_path):
 
 
 def assert_true_delta(answer, old, new):
-    """Exactly what differs between two bundles, no more and no less; a tombstone for each record that is gone."""
+    """Checks for exactly the differences between two bundles, with a tombstone for each deleted record."""
     assert answer.status == 200, answer
     before, after = by_id(old.records), by_id(new.records)
     changes = by_id(answer.json()["changes"])
@@ -90,7 +90,7 @@ def assert_true_delta(answer, old, new):
 
 
 def assert_full(serving, name, version, since, new):
-    """A 307 to the full list, which has every record and no tombstone."""
+    """Checks for a 307 to the full list, which has every record and no tombstones."""
     answer = serving.changeset(name, version, _since=since, _expected=new.timestamp)
     assert answer.status == 307, answer
     location = answer.headers["location"]
@@ -109,7 +109,7 @@ def test_history_serves_delta_for_each_commit(states, sample, version):
                 old = state.bundle(name)
                 answer = serving.changeset(name, version, _since=old.timestamp)
                 assert_true_delta(answer, old, new)
-                # What was made and deleted since, the real server tells as well: it keeps each tombstone.
+                # The real server also lists records that were created and deleted since, because it keeps all tombstones.
                 url = f"{sample.url.removesuffix('/v1')}/{version}/buckets/{bucket}/collections/{collection}/changeset"
                 theirs = json.loads(sample.request("GET", f"{url}?_expected=0&_since={old.timestamp}"))
                 assert by_id(answer.json()["changes"]).keys() <= by_id(theirs["changes"]).keys()
@@ -127,7 +127,7 @@ def test_history_serves_delta_for_each_commit(states, sample, version):
 
 
 def test_clients_of_older_states_get_current_records(states, sample, tmp_path):
-    """Our own refresh and sync take the delta where there is one, and else the full list; both verify what comes of it."""
+    """Refresh and sync use the delta if there is one, else the full list; both verify the result."""
     sample.patch_record(SETTINGS, "sync-interval", {"value": 13})
     states.refresh(commits=False)
     unknown = states.dumps.copy(tmp_path / "unknown")    # a state that no commit has
@@ -156,7 +156,7 @@ def test_clients_of_older_states_get_current_records(states, sample, tmp_path):
 
 
 def pointed_at(dumps, serving, sample):
-    """As if the directory had been refreshed from this server: an app's snapshot must be of the server that it syncs with."""
+    """Makes the directory look as if it was refreshed from this server, because an app's snapshot must come from its server."""
     for path in (dumps.config, dumps.path / "dumps.lock.json"):
         text = path.read_text()
         assert sample.url in text
@@ -172,7 +172,7 @@ def served_redirects(serving):
 
 
 def test_history_from_folders_of_bundles(states):
-    """In folders of any depth, beside other files; one that is damaged is told of, and only its state is not known."""
+    """In nested folders, next to other files; a damaged bundle is reported, and only its state is unavailable."""
     folder = states.folder / "archive"
     shutil.copytree(states.all[0].path, folder / "2026/first")
     shutil.copytree(states.all[1].path, folder / "second")
@@ -201,8 +201,8 @@ def damage(path):
 
 
 def test_watch_reads_new_commits_as_history(states, sample):
-    """A pull brings two states at once. The one that was never served is known, from its commit; what was served is known
-    although no commit has it; and at each moment one of the states is answered, whole."""
+    """A pull brings two states at once. The state that was never served is known from its commit. States that were served are known
+    even without a commit. Every response contains one complete state."""
     published = states.tree
     clone = states.folder / "clone"
     published.git("clone", "--quiet", published.root, clone)
@@ -215,8 +215,8 @@ def test_watch_reads_new_commits_as_history(states, sample):
             sample.delete_record(ICONS, f"petals-{value}")
             states.refresh()
         payloads = {state.bundle(SETTINGS).timestamp: by_id(state.bundle(SETTINGS).records) for state in states.all}
-        # The branch first, then the files: if the server sees the files of a pull before the branch has moved, it knows
-        # only the commits until then, and answers the state between them with a full list.
+        # Update the branch before the files. If the server saw the files first, it would know only the earlier commits, and would
+        # serve the state in between as a full list.
         published.git("fetch", "--quiet", published.root, "main", cwd=clone)
         published.git("update-ref", "HEAD", "FETCH_HEAD", cwd=clone)
         published.git("checkout", "--quiet", "HEAD", "--", ".", cwd=clone)
@@ -234,7 +234,7 @@ def test_watch_reads_new_commits_as_history(states, sample):
             for state in states.all:
                 old = state.bundle(name)
                 assert_true_delta(serving.changeset(name, _since=old.timestamp), old, new)
-        # Two refreshes right in the directory, uncommitted: the first one was served, and is known for that.
+        # Two uncommitted refreshes in the directory: the first state is known because it was served.
         for value in (30, 31):
             sample.patch_record(SETTINGS, "sync-interval", {"value": value})
             refreshed(served)

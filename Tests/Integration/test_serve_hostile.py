@@ -1,4 +1,4 @@
-"""Clients that mean harm, or are only slow: each is refused, said once, and nobody else waits."""
+"""Malicious or slow clients: each is rejected and logged once, and no other client has to wait."""
 import contextlib
 import http.client
 import re
@@ -27,7 +27,7 @@ def origin(refreshed_sample):
 
 @pytest.fixture(autouse=True)
 def others_are_served(origin):
-    """Whatever a test does to the server, somebody else gets an answer before and after it."""
+    """Other clients get responses before and after each test."""
     assert origin.ask("/v1/").status == 200
     yield
     assert origin.ask("/v1/").status == 200
@@ -42,7 +42,7 @@ def request(head, body=b"", target="/v1/", method="GET", version="1.1"):
     return f"{method} {target} HTTP/{version}\r\nHost: x\r\n{head}\r\n".encode() + body
 
 
-# What RequestCheck refuses of a head that was read is in RequestTests; here is what the bytes are read as.
+# RequestTests covers parsed heads that RequestCheck rejects; these test the parsing of bytes.
 SMUGGLING = {
     "both lengths": request(LENGTH + CHUNKED, b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"),
     "a signed length": request("Content-Length: +5\r\n", b"hello"),
@@ -87,8 +87,8 @@ def test_request_smuggling_ends_the_connection(origin, name):
     assert origin.metric('rsdump_requests_total{route="unknown"') == before
 
 
-# What is rare and right, and what this server does not do but may pass over: one answer, and the next request is read from
-# where it begins.
+# Rare but valid requests, and features that the server may ignore: each gets one response, and the next request is read from its
+# first byte.
 PASSED_OVER = {
     "a body": request(LENGTH, b"hello"),
     "a length behind a tab": request("Content-Length:\t5\r\n", b"hello"),
@@ -111,7 +111,7 @@ def test_valid_body_keeps_next_pipelined_request(origin, name):
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c"])
 def test_protocol_upgrade_is_ignored_and_closes(origin, protocol):
-    """The decoder reads nothing behind it: who asks again must be told to do it on another connection."""
+    """The decoder reads nothing after it, so the client must be told to use a new connection."""
     head = f"Connection: Upgrade\r\nUpgrade: {protocol}\r\n"
     answer = origin.send(request(head) + request("", target="/nobody"))
     assert statuses(answer) == [200] and b"\r\nConnection: close\r\n" in answer
@@ -142,7 +142,7 @@ def test_malformed_requests_are_refused(origin, name):
     assert origin.metric("rsdump_refused_total") == before + 1
 
 
-# Which targets two readers could take differently is in RequestTests.
+# RequestTests covers targets that two parsers could read differently.
 TRAVERSAL = [
     "/attachments/../../../../etc/passwd", "/attachments/..%2f..%2f..%2fetc%2fpasswd", "/attachments/%252e%252e%252fetc%252fpasswd",
     "/attachments/..\\..\\etc\\passwd", "/attachments//etc/passwd", "/attachments/%c0%ae%c0%ae/dumps.yaml",
@@ -164,7 +164,7 @@ def test_headers_have_limits(origin):
     for head in ["X-A: " + "a" * 100_000 + "\r\n", "".join(f"X-{n}: {'b' * 100}\r\n" for n in range(400))]:
         assert statuses(origin.send(request(head))) in ([431], [])
     assert statuses(origin.send(request("", target="/" + "a" * 100_000))) in ([431], [400], [])
-    # Without an end, too: nothing is kept until one comes.
+    # Also without an end: the server does not buffer it.
     assert statuses(origin.send(b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000)) in ([431], [400], [])
     assert origin.metric('rsdump_refused_total{reason="headers-too-large"}') >= 1
 
@@ -172,7 +172,7 @@ def test_headers_have_limits(origin):
 @pytest.mark.parametrize("head, more", [
     (request("Content-Length: 10000000\r\n", method="POST"), b"x" * 10_000),
     (request(CHUNKED, method="POST"), b"1\r\nx\r\n" * 10_000),
-    # These have no end either, and are neither header nor body.
+    # Also endless, but neither header nor body.
     (request(CHUNKED) + b"5;", b"a" * 10_000),
     (request(CHUNKED), b"0" * 10_000),
     (request(CHUNKED) + b"0\r\n", b"X-A: b\r\n" * 1000),
@@ -190,7 +190,7 @@ def test_endless_request_is_refused(origin, head, more):
                 sent += len(more)
         except (ConnectionResetError, BrokenPipeError):
             pass
-        assert sent < 64 << 20, "all of it was taken"
+        assert sent < 64 << 20, "the server did not stop reading"
     assert origin.metric("rsdump_refused_total") == before + 1
 
 
@@ -206,13 +206,13 @@ def test_pipelined_requests_are_answered_in_order(origin):
 
 
 def test_late_reader_gets_all_pipelined_answers(origin):
-    """Small answers, more of them than the sockets' buffers hold: the server stops reading, and goes on."""
+    """Small responses, but more than the sockets' buffers hold: the server pauses reading, then continues."""
     chain = urllib.parse.urlsplit(origin.changeset("main/icons").json()["metadata"]["signature"]["x5u"]).path
     size = len(origin.ask(chain).body)
-    # The server makes 80 answers a second at most on one connection whose requests wait (RequestGuard.pause).
+    # The server sends at most 80 responses per second on a connection with waiting requests (RequestGuard.pause).
     count = 700_000 // size
     with socket.socket() as connection:
-        # With segments as large as loopback's, each side buffers megabytes.
+        # With loopback's large segments, each side would buffer megabytes.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
         connection.settimeout(60)
@@ -223,7 +223,7 @@ def test_late_reader_gets_all_pipelined_answers(origin):
         def stands_still():
             answered = origin.metric("rsdump_requests_total")
             time.sleep(0.5)
-            # The metrics are a request as well.
+            # Reading the metrics is a request too.
             return origin.metric("rsdump_requests_total") == answered + 1
 
         wait_for(origin, stands_still)
@@ -254,20 +254,20 @@ def test_http_1_0_closes_unless_asked(origin):
 
 
 def test_unread_answers_stop_request_reading(origin):
-    """Answers without a body wait for the client, too: the server stops reading, and so does not fill its memory."""
+    """Responses without a body also wait for the client: the server stops reading, so its memory does not fill up."""
     heads = request("", method="HEAD") * 1000
     with origin.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.setblocking(False)
         sent = 0
-        # Much more than the buffers of both sockets: once nothing moves for a while, they are full.
+        # Much more than the buffers of both sockets: when nothing moves for a while, they are full.
         while sent < 24 << 20 and select.select([], [connection], [], 3)[1]:
             sent += connection.send(heads)
-        assert sent < 24 << 20, "the server goes on reading"
+        assert sent < 24 << 20, "the server did not stop reading"
 
 
 def test_pipelining_flood_uses_bounded_stack(refreshed_sample):
-    """Requests that wait for a page that is made on another thread are answered in turn, not each from within the last."""
+    """Requests queued behind a page that another thread renders are answered iteratively, not recursively."""
     limits = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, limits[1]))    # of every thread, inherited by the server
     try:
@@ -299,7 +299,7 @@ def large_origin(large):
 
 
 def take_nothing(serving, target, count, addresses, stack, headers=""):
-    """So many clients that ask, and whose system alone has taken something when this returns."""
+    """Opens that many connections that send a request and read nothing: only their socket buffers fill."""
     before = serving.metric("rsdump_requests_total")
     connections = []
     for number in range(count):
@@ -313,7 +313,7 @@ def take_nothing(serving, target, count, addresses, stack, headers=""):
 
 
 def read_slowly(connection, size, rate):
-    """The body of one answer, at so many bytes a second."""
+    """Reads the body of one response at the given rate in bytes per second."""
     received = b""
     while b"\r\n\r\n" not in received:
         received += connection.recv(1 << 10)
@@ -327,21 +327,21 @@ def read_slowly(connection, size, rate):
 
 @pytest.mark.parametrize("name", ["stored", "deflated"])
 def test_stalled_downloads_use_bounded_memory(large, large_origin, name):
-    """Each of them once had two pieces of 256 KiB in memory. Now what they hold is bounded for all together, and whoever
-    does take something gets it, even slowly, and even from the address that holds the most."""
+    """Each download once kept two pieces of 256 KiB in memory. Now their total is bounded, and a client that reads gets its data,
+    even slowly, and even from the address with the most unread data."""
     target, content = large.targets[name], large.files[name]
     assert large_origin.ask(target).body == content
     before = large_origin.memory()
     with contextlib.ExitStack() as stack:
         takers = take_nothing(large_origin, target, 600, 3, stack)
         assert large_origin.memory() - before < 80
-        # All of it is in use, and some is left for who comes from elsewhere.
+        # The budget is in use, but some is left for other addresses.
         assert 16 << 20 < large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         assert large_origin.ask(target).body == content
         for source in ("127.0.0.1", "127.4.0.1"):
             slow = stack.enter_context(large_origin.connect(source))
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
-            # Ranges of what is stored are read in pieces as well, and need no memory of their own.
+            # Ranges of stored files are also read in pieces, and need no extra memory.
             asked = large.targets["stored"]
             slow.sendall(request("Range: bytes=100-300099\r\nConnection: close\r\n", target=asked))
             assert read_slowly(slow, 300_000, 100_000) == large.files["stored"][100:300_100]
@@ -353,17 +353,17 @@ def test_stalled_downloads_use_bounded_memory(large, large_origin, name):
 
 
 def test_unread_pages_use_bounded_memory(large, large_origin):
-    """A page is made for the client that asks, and is in memory until it has taken it."""
+    """A page is rendered per client, and is in memory until the client has read it."""
     target = large.targets["page"]
 
     def page():
-        # The server's ages go on meanwhile.
+        # Ages shown on the page change meanwhile.
         return re.sub(rb"just now|\d+ \w+( ago)?", b"", large_origin.ask(target, Accept="text/html").body)
 
     whole = page()
     with contextlib.ExitStack() as stack:
         takers, found = [], []
-        # On a busy machine, the kernel takes whole pages before the next one is made.
+        # On a busy machine, the kernel may buffer whole pages before the next one is rendered.
         while 503 not in found and len(takers) < 240:
             takers += take_nothing(large_origin, target, 60, 2, stack, "Accept: text/html\r\n")
             found = [statuses(taker.recv(1 << 10, socket.MSG_PEEK))[0] for taker in takers]
@@ -371,7 +371,7 @@ def test_unread_pages_use_bounded_memory(large, large_origin):
         assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         refused = takers[found.index(503)].recv(1 << 12)
         assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many responses are in progress" in refused
-        # Another address gets its page, and the same one gets what needs no memory of its own.
+        # Another address gets its page, and the same address gets responses that need no extra memory.
         assert page() == whole
         changeset = stack.enter_context(large_origin.connect("127.4.0.1"))
         changeset.sendall(request("Connection: close\r\n", target=large.targets["changeset"]))
@@ -379,7 +379,7 @@ def test_unread_pages_use_bounded_memory(large, large_origin):
 
 
 def test_update_streams_do_not_use_address_limit(refreshed_sample):
-    """Of 88 connections, 66 may come from one address, without those that wait for updates."""
+    """Of 88 connections, 66 may come from one address, not counting those that wait for updates."""
     with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
         with contextlib.ExitStack() as stack:
             for _ in range(40):
@@ -396,14 +396,14 @@ def test_reset_connections_are_released(origin):
     for number in range(300):
         with origin.connect() as connection:
             connection.sendall(request("", target="/v1/buckets/main/collections/large/changeset?_expected=0")[: 10 * number % 90])
-            # A reset instead of an end.
+            # A reset instead of a normal close.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     wait_for_no_connections(origin)
 
 
 def test_slow_clients_time_out_and_delay_nobody(origin):
-    """Requests that never end and answers that nobody reads, and all the while others are served. What takes
-    its time is refused when that is up, each connection once."""
+    """Requests that never end and responses that no client reads, while others are served. Each slow connection is closed and
+    logged once when its time is up."""
     large = request("", target="/v1/buckets/main/collections/large/changeset?_expected=0")
     halves = [b"GET /v1/ HTTP/1.1\r\nHost: x\r\nX-A: ", request(LENGTH, b"hel", method="POST"),
               request(CHUNKED, b"5\r\nhel"), b"\r\n", b""]
@@ -425,7 +425,7 @@ def test_slow_clients_time_out_and_delay_nobody(origin):
         drip = threading.Thread(target=dripping, args=(slow[0],))
         drip.start()
         for connection in slow:
-            # What drips into a connection that has ended may be faster than its last answer.
+            # Bytes that arrive after the close may reset the connection before its last response is read.
             assert statuses(drain(connection)) in ([408], [] if connection is slow[0] else [408])
         drip.join()
         wait_for(origin, lambda: origin.metric(refusal("slow-reader")) == refusals["slow-reader"] + 50)
@@ -459,7 +459,7 @@ def wait_for(origin, condition):
 
 
 def wait_for_no_connections(origin):
-    # The one that asks.
+    # The connection that reads the metrics.
     wait_for(origin, lambda: origin.metric("rsdump_connections ") <= 1)
 
 
@@ -489,13 +489,13 @@ def exchange(connection):
 
 
 def test_new_connections_replace_idle_ones(refreshed_sample):
-    """88 connections, of which 66 from one address: once they waited for 43 seconds, until idle ones ended."""
+    """88 connections, 66 from one address: new clients once waited 43 seconds until idle connections timed out."""
     with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
         busy = serving.connect("127.0.0.9")
         assert exchange(busy) == [200]
         flood = []
         try:
-            # More than all places, and some slow readers: a newcomer is served at once, and so is who asks now and then.
+            # More than all slots, with some slow readers: a new client is served at once, and so is one with occasional requests.
             for number in range(400):
                 connection = serving.connect(f"127.0.0.{2 + number % 3}")
                 if number % 4 == 0:
@@ -514,7 +514,7 @@ def test_new_connections_replace_idle_ones(refreshed_sample):
         finally:
             for connection in flood:
                 connection.close()
-        # One address alone takes no more than its part, and gets it by giving up what it does not use.
+        # A single address gets at most its share, and makes room by closing its idle connections.
         wait_for(serving, lambda: serving.metric("rsdump_connections ") <= 2)
         crowd = []
         try:
@@ -522,7 +522,7 @@ def test_new_connections_replace_idle_ones(refreshed_sample):
                 crowd.append(serving.connect("127.0.0.2"))
                 assert exchange(crowd[-1]) == [200]
             assert serving.metric("rsdump_connections ") <= 66 + 2
-            # Of a batch that was looked for at once, the longest idle are the first to go.
+            # Of the connections considered together, those idle the longest are closed first.
             wait_for(serving, lambda: not any(is_open(connection) for connection in crowd[:30]))
             assert is_open(crowd[-1]) and exchange(crowd[-1]) == [200]
             assert exchange(busy) == [200]
@@ -535,7 +535,7 @@ def test_new_connections_replace_idle_ones(refreshed_sample):
 
 @pytest.mark.parametrize("length", [0, 5000])
 def test_bundle_truncated_in_place_while_serving(dumps, length):
-    """As `cp` over a bundle does: what is read of the mapped file then would be a SIGBUS."""
+    """As with `cp` over a bundle: reading the mapped file would then cause a SIGBUS."""
     bundle = dumps.path / "main" / "large.zip"
     whole = bundle.read_bytes()
     target = "/v1/buckets/main/collections/large/changeset?_expected=0"

@@ -1,4 +1,4 @@
-"""rsdump serve for kinto-http's two clients, and its answers beside those of the Kinto that was refreshed from."""
+"""rsdump serve with kinto-http's two clients, and its responses compared with those of the original Kinto."""
 import asyncio
 import concurrent.futures
 import hashlib
@@ -31,13 +31,13 @@ MONITOR = "/buckets/monitor/collections/changes/records"
 
 
 class Pair:
-    """A Kinto, and a server of what was refreshed from it."""
+    """A Kinto, and a server of the dumps refreshed from it."""
 
     def __init__(self, kinto, serving, dumps, since):
         self.kinto, self.serving, self.dumps, self.since = kinto, serving, dumps, since
 
     def ask(self, path, method="GET", **headers):
-        """Both answers to the same request on v1: status, JSON, headers."""
+        """Both responses to the same v1 request: status, JSON, headers."""
         return [self.one(url, path, method, headers) for url in (f"{self.serving.url}/v1", self.kinto.url)]
 
     @staticmethod
@@ -54,7 +54,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair(sample_server, tmp_path_factory):
-    """Three states of a collection with members of all kinds; the first one has what is deleted in the second."""
+    """Three states of a collection with all kinds of members; the first contains a record deleted in the second."""
     kinto = sample_server
     kinto.restore("seeded")
     kinto.put_collection(NAME)
@@ -85,10 +85,10 @@ def as_refreshed(pair):
 
 
 def without_places(value):
-    """What a mirror may not change: all but where it and its chains are, and `bucket`, which Kinto leaves out."""
+    """Everything a mirror must preserve: all but the addresses of the server and its chains, and `bucket`, which Kinto omits."""
     if isinstance(value, dict):
         kept = {k: without_places(v) for k, v in value.items() if k not in ("x5u", "host", "bucket")}
-        # The monitor's ids are of the server's own making.
+        # Each server generates the monitor's ids itself.
         return {k: v for k, v in kept.items() if k != "id" or "collection" not in kept}
     return [without_places(each) for each in value] if isinstance(value, list) else value
 
@@ -102,7 +102,7 @@ LISTS = [
 
 @pytest.mark.parametrize("query", LISTS)
 def test_the_monitors_list_is_kintos(pair, query):
-    """For Mozilla's jobs, which read it by kinto-http, and for Firefox before it read changesets. It is one page, newest first."""
+    """Used by Mozilla's jobs through kinto-http, and by Firefox versions before changesets. It has one page, newest first."""
     (status, mine, headers), (expected, theirs, their_headers) = pair.ask(MONITOR + query.replace("{since}", str(pair.since)))
     assert status == expected, (mine, theirs)
     if status != 200:
@@ -131,7 +131,7 @@ def test_slashes_are_redirected_as_kinto_does(pair, path):
 
 
 def read_by_kinto_http(client, call, scratch):
-    """What both clients read of a server: `call` runs a method and has what it returns."""
+    """Everything both clients read from a server: `call` runs a method and returns its result."""
     found = {"changesets": {}, "attachments": {}}
     info = call(client.server_info)
     found["root"] = {"settings.readonly": isinstance(info["settings"]["readonly"], bool),
@@ -161,7 +161,7 @@ def read_by_kinto_http(client, call, scratch):
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
 def test_kinto_http_reads_as_from_kinto(pair, tmp_path, kind):
-    """The root, the monitor, every changeset and attachment, by the client with and without asyncio."""
+    """Root, monitor, all changesets and attachments, with the synchronous and the asyncio client."""
     def read(url):
         client = getattr(kinto_http, kind)(server_url=url)
         if kind == "Client":
@@ -186,7 +186,7 @@ def test_kinto_http_reads_as_from_kinto(pair, tmp_path, kind):
 
 
 def test_the_roots_have_what_jobs_read(pair):
-    """The members that Mozilla's scheduled jobs, its git-reader's clients and kinto-http take from a server's root."""
+    """The members of a server's root that Mozilla's scheduled jobs, git-reader's clients and kinto-http use."""
     (_, mine, _), (_, theirs, _) = pair.ask("/")
     newest = max(each["last_modified"] for each in pair.kinto.monitor()["changes"])
     for name, value in theirs.items():
@@ -196,7 +196,7 @@ def test_the_roots_have_what_jobs_read(pair):
         assert type(mine["settings"][name]) is type(theirs["settings"][name]), name
     for name in ("attachments", "changes"):
         assert set(mine["capabilities"][name]) == set(theirs["capabilities"][name])
-    # The export to git takes this out before it stores the rest; the job that signs anew looks for what it may sign.
+    # The export to git removes this member before storing the rest; the job that renews signatures reads the signer's resources.
     assert mine["config"].pop("modified").startswith("20") and mine["capabilities"]["signer"]["resources"] == []
     _, v2, _ = pair.one(f"{pair.serving.url}/v2", "/")
     assert v2["http_api_version"] == "2.0" and v2["settings"] == {"readonly": True}

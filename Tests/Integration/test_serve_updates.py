@@ -1,4 +1,4 @@
-"""The update channel: clients that wait are told of each change by an event stream."""
+"""The update channel: an event stream notifies waiting clients of each change."""
 import concurrent.futures
 import contextlib
 import os
@@ -22,9 +22,9 @@ def demo():
 
 @pytest.fixture(scope="module")
 def waiting():
-    """A server with a stream from the beginning of these tests on, whose client does not read.
+    """A server with a stream that stays open during these tests, whose client does not read.
 
-    The system takes a few kilobytes for it, and the server; after that it is left out.
+    The system and the server buffer a few kilobytes for it; then its events are dropped.
     """
     with Serving("--demo") as serving, socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -99,7 +99,7 @@ def test_update_stream_on_reused_connection(demo):
         while b"event: update" not in received:
             received += connection.recv(1 << 16)
         assert open_streams(demo) == before + 1
-        # What comes behind the request is never read as one.
+        # Bytes after the request are never parsed as a request.
         connection.sendall(b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
         new = publish(demo)
         while str(new).encode() not in received:
@@ -122,7 +122,7 @@ def test_update_stream_methods_and_paths(demo):
         assert answer.status == 405 and answer.headers["allow"] == "GET, HEAD"
     for path in ["/updates", "/v3/updates", "/v1/updates/x", "/push"]:
         assert demo.ask(path).status == 404
-    # As Kinto does with the slash at the end of any path.
+    # Like Kinto with a trailing slash on any path.
     assert demo.ask("/v1/updates/").status == 307
 
 
@@ -133,7 +133,7 @@ def test_refresh_is_announced_on_update_stream(dumps, sample):
         assert dumps.refresh().code == rsdump.DONE
         new = dumps.bundle("main/settings").timestamp
         assert stream.next().json() == {"timestamp": new, "collections": ["main/settings"]}
-        # A refresh that changes nothing announces nothing: the next event is that of the next change.
+        # A refresh without changes announces nothing: the next event is for the next change.
         assert dumps.refresh().code == rsdump.DONE
         sample.patch_record("main/markets", "nowhere", {"name": "Elsewhere"})
         assert dumps.refresh().code == rsdump.DONE
@@ -166,7 +166,7 @@ def test_shutdown_ends_update_streams_with_retry():
         assert time.monotonic() - began < 30
 
 
-# What takes a while comes last: it began with the first test.
+# The slow test is last: its wait began with the first test.
 
 
 def test_stalled_update_stream_is_closed(waiting):

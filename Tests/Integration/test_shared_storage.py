@@ -1,5 +1,5 @@
-"""Processes of an app that share a storage directory, against a real server. Tests/LibraryTests/RemoteSettings has the same
-against a server in memory."""
+"""Several processes of an app that share a storage directory, against a real server. Tests/LibraryTests/RemoteSettings has the
+same test with an in-memory server."""
 import subprocess
 
 import rsdump
@@ -32,7 +32,7 @@ def test_two_processes_sync_while_the_server_changes(sample, tmp_path):
         assert len(lines) == ROUNDS, printed
         timestamps = [int(timestamp) for timestamp, _ in lines]
         assert timestamps == sorted(timestamps)
-    # A last round, when nothing changes any more, holds what the server has.
+    # After the last change, one more sync gets the server's state.
     last = subprocess.run(
         [PROGRAM, "storage", storage, sample.url, sample.root, "shared-storage", "1"], capture_output=True, text=True,
         env=rsdump.environment())

@@ -1,6 +1,6 @@
-"""Every Swift block of README, start pages and articles compiles as it stands: as a program's main.swift and as the body of an
-asynchronous function, in both language modes, against the modules that are built. What an article's block takes for granted is in
-Tests/Snippets; those of README and of the start pages take nothing for granted."""
+"""Every Swift block in README, start pages and articles compiles unmodified: as main.swift and as the body of an async function,
+in both language modes, against the built modules. Tests/Snippets declares what an article's blocks assume; blocks in README and
+in start pages assume nothing."""
 import concurrent.futures
 import os
 import pathlib
@@ -16,11 +16,11 @@ ROOT = rsdump.REPOSITORY
 BUILT = ROOT / ".build/debug"
 AROUND = ROOT / "Tests/Snippets"
 ALONE = {"README", "StartApp", "StartPublish", "StartNightly", "StartRelease"}
-# The module of what is around the blocks of an article, where it is not AppAround.
+# The module with the context of an article's blocks, if it is not AppAround.
 MODULES = {"Behaviour": "ConfigAround", "RemoteSettingsTesting": "TestsAround"}
 MODES = ["5", "6"]
 BLOCK = re.compile(r"^( *)```swift\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-# What a block does not show: it ends before its values are used.
+# Warnings because a block ends before its values are used.
 HARMLESS = re.compile(r"was never used|is unused|never mutated|never read")
 
 
@@ -29,7 +29,7 @@ def pages():
 
 
 def manifests():
-    """The blocks that are a Package.swift."""
+    """The blocks that are complete Package.swift files."""
     return [(name, text) for name, text in all_blocks() if "import PackageDescription" in text]
 
 
@@ -38,7 +38,7 @@ def blocks():
 
 
 def all_blocks():
-    """Of each block its name and its lines, without the indentation of a list."""
+    """The name and text of each block, without list indentation."""
     for page in pages():
         for number, found in enumerate(BLOCK.finditer(page.read_text()), 1):
             indent, text = found.groups()
@@ -53,7 +53,7 @@ def split(text):
 
 
 def compiler(*arguments):
-    """Compiles against the modules of the build, as another module of the package."""
+    """Compiles against the built modules, as another module of the package. Returns the diagnostics."""
     maps = [f"-Xcc -fmodule-map-file={path}" for path in sorted(BUILT.glob("*.build/module.modulemap"))]
     folders = {path.parent for folder in ("Sources", ".build/checkouts") for path in
                (ROOT / folder).glob("**/module.modulemap") if "Tests" not in path.parts}
@@ -68,7 +68,7 @@ def compiler(*arguments):
 
 @pytest.fixture(scope="module")
 def around(tmp_path_factory):
-    """The modules that articles' blocks are compiled with."""
+    """The modules with the context of the articles' blocks."""
     folder = tmp_path_factory.mktemp("around")
     sources = {path.stem: path for path in AROUND.glob("*.swift")}
     sources["MozillaAppServices"] = ROOT / "Tests/ConfigConsumer/Sources/OlderBinding/OlderBinding.swift"
@@ -81,7 +81,7 @@ def around(tmp_path_factory):
 
 
 def surrounded(name, text):
-    """The block's imports with those of the file that it is taken to be in, and its lines."""
+    """The block's imports, with those of the file that it belongs to, and its other lines."""
     imports, lines = split(text)
     if name.split("-")[0] in ALONE:
         return imports, lines
@@ -92,7 +92,7 @@ def surrounded(name, text):
 
 
 def is_test(text):
-    """Whether the block is a test function, which belongs neither into a main.swift nor into another function."""
+    """Whether the block is a test function, which cannot be in main.swift or inside a function."""
     return re.search(r"^@Test ", text, re.MULTILINE)
 
 

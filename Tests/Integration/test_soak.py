@@ -1,4 +1,4 @@
-"""Tests/Faults/soak in short: four days, with every kind of fault, and a chain's end within them."""
+"""A short run of Tests/Faults/soak: four days with every kind of fault, including an expired chain."""
 import json
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""é as one scalar and as e with a combining accent, to serve, a mirror and diff; to the other commands in commands/spellings.txt."""
+"""é as one scalar and e with a combining accent in serve, mirrors and diff. commands/spellings.txt covers the other commands."""
 import hashlib
 import json
 import urllib.parse
@@ -11,7 +11,7 @@ ONE, TWO = "caf\u00e9", "cafe\u0301"
 
 
 def test_locations_and_differences(tmp_path):
-    """`serve` and a mirror have each file's bytes under its own location, and `diff` sees which spelling a record has."""
+    """`serve` and a mirror keep each file under its own location, and `diff` reports a changed spelling."""
     tree, records = tmp_path / "tree", []
     (tree / "main/files").mkdir(parents=True)
     for name, spelling in (("a", ONE), ("b", TWO)):

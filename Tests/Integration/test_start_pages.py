@@ -1,4 +1,4 @@
-"""README and the start pages: what they show a newcomer to type succeeds, and prints what they show."""
+"""README and the start pages: the commands shown to newcomers succeed and print the output shown."""
 import os
 import re
 import subprocess
@@ -27,7 +27,7 @@ def shown(page):
 
 
 def without_values(text):
-    """Times, hashes, sizes and ports differ from run to run."""
+    """Replaces times, hashes, sizes and ports, which differ between runs."""
     text = re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DATE", text)
     text = re.sub(r"\b(?=\w*\d)[0-9a-f]{12,}\b", "HASH", text)
     text = re.sub(r"\d+(\.\d+)?", "N", text)
@@ -38,7 +38,7 @@ def compare(page, printed):
     printed = without_values(printed)
     for line in shown(page):
         for part in without_values(line).split("…"):
-            assert part.strip() in printed, f"the page shows\n{line}\nand this was printed\n{printed}"
+            assert part.strip() in printed, f"the page shows\n{line}\nbut the output is\n{printed}"
 
 
 @pytest.mark.parametrize("name", ["StartNightly", "StartApp", "StartRelease", "StartPublish"])
@@ -64,14 +64,14 @@ def test_the_commands_of_a_start_page_print_what_it_shows(name, tmp_path):
 
 @pytest.fixture
 def machine(tmp_path, real):
-    """A machine that has nothing of this project, and a clone of an app's repository.
+    """A machine without any files of this project, and a clone of an app's repository.
 
-    The clone of this project comes from this checkout, the build of the tests takes the place of a release build, and a Kinto with
-    Mozilla's collections that of Mozilla's server.
+    The project is cloned from this checkout. The tests' build replaces a release build, and a Kinto with Mozilla's collections
+    replaces Mozilla's server.
     """
     tools = tmp_path / "bin"
     tools.mkdir()
-    # rsdump add without --server asks Mozilla's production server.
+    # rsdump add without --server would use Mozilla's production server.
     program = tmp_path / "rsdump"
     program.write_text(f"""#!/bin/sh
         case "$*" in

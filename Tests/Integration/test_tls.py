@@ -1,4 +1,4 @@
-"""The tool and HTTPS: `rsdump serve` behind nginx as the example says, servers that cannot prove who they are, and exits."""
+"""rsdump over HTTPS: `rsdump serve` behind nginx as in the example, untrusted certificates, and exits during requests."""
 import datetime
 import ipaddress
 import signal
@@ -18,7 +18,7 @@ from trusting import TRUSTING, trusting
 
 
 def certificate(folder, address="127.0.0.1", days=2):
-    """The files of a self-signed certificate and its key."""
+    """Creates the files of a self-signed certificate and its key."""
     folder.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"settings in {folder.name}")])
@@ -79,7 +79,7 @@ def test_tls_untrusted_certificate_is_refused(demo, tmp_path, case):
 
 
 def test_missing_libcurl_is_named(demo, tmp_path):
-    """It is loaded at the first request. What needs no network does not need it."""
+    """libcurl is loaded at the first request, so commands without network access do not need it."""
     hidden = 'for each in $(ldconfig -p | sed -n "s/.*libcurl[^ ]* .*=> //p"); do mount --bind /dev/null "$each"; done; exec "$@"'
     for words, code in ((("--version",), rsdump.DONE), (("get", "main/markets", "--sync", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
         ran = subprocess.run(
@@ -90,7 +90,7 @@ def test_missing_libcurl_is_named(demo, tmp_path):
 
 @pytest.mark.parametrize("milliseconds", range(0, 120, 15))
 def test_exit_during_tls_requests(tmp_path, milliseconds):
-    """OpenSSL's memory outlives the thread of the transport, whose requests an exit does not wait for."""
+    """An exit does not wait for requests, so OpenSSL's memory must outlive the transport's thread."""
     tls = certificate(tmp_path / "tls")
     with BehindNginx(tmp_path / "nginx", tls=tls) as front, \
             Serving("--demo", "--port", front.upstream_port, "--public-url", front.origin) as serving:

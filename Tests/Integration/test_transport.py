@@ -1,4 +1,4 @@
-"""What servers and proxies can send that reaches libcurl and nothing else of the library's: it is limited as well."""
+"""Limits for data from servers and proxies that only libcurl sees."""
 import contextlib
 import gzip
 import json
@@ -20,7 +20,7 @@ MUCH = 48 << 20
 
 
 class Endless:
-    """A server on loopback that answers each connection with `head`, and then with `piece` again and again."""
+    """A server on loopback that sends `head` on each connection, then `piece` endlessly."""
 
     def __init__(self, head, piece):
         self.head, self.piece = head, piece
@@ -49,7 +49,7 @@ class Endless:
 
 
 def request(server, seconds, env=None):
-    """The words of `test-process request`, and its peak memory. That it ends at all is what is tested."""
+    """Returns the output of `test-process request` and its peak memory. The main test is that it exits at all."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
         ran = subprocess.run(
             [sys.executable, "-I", "-S", rsdump.MEASURE, result.name, PROCESS, "request", server, str(seconds)],
@@ -62,7 +62,7 @@ def request(server, seconds, env=None):
     ("200 OK\r\n", "X-Field: " + "x" * 4000 + "\r\n", "header"),
 ])
 def test_endless_proxy_answer_is_refused(status, piece, words):
-    """What a proxy answers to CONNECT is read by libcurl alone, which does not look at the time while bytes arrive."""
+    """Only libcurl reads a proxy's response to CONNECT, and it does not check the timeout while bytes arrive."""
     with Endless(f"HTTP/1.1 {status}".encode(), piece.encode()) as proxy:
         told, peak = request("https://settings.invalid/v1", 3, {"https_proxy": f"http://127.0.0.1:{proxy.port}"})
     assert words in told, told
@@ -78,7 +78,7 @@ def test_endless_trailers_are_refused():
 
 
 def test_unrequested_transfer_encoding_is_refused():
-    """libcurl would decompress the body itself, before anybody counts its bytes."""
+    """libcurl would decompress the body itself, before its bytes are counted."""
     bomb = gzip.compress(gzip.compress(b"\0" * (1 << 28), 9), 9)
     head = (f"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, gzip, chunked\r\n\r\n{len(bomb):x}\r\n").encode()
     with Endless(head + bomb + b"\r\n", b"") as server:
@@ -107,7 +107,7 @@ def test_a_body_of_the_allowed_size_is_in_memory_once():
 
 @pytest.mark.parametrize("variables", [("CURL_CA_BUNDLE",), ("SSL_CERT_FILE",), ("SSL_CERT_DIR",), ("SSL_CERT_FILE", "CURL_CA_BUNDLE")])
 def test_tls_certificate_authority_variables(tmp_path, variables):
-    """As for curl. CURL_CA_BUNDLE comes before the others."""
+    """Same as curl: CURL_CA_BUNDLE takes precedence."""
     tls = certificate(tmp_path / "tls")
     folder = tmp_path / "authorities"
     folder.mkdir()

@@ -27,7 +27,7 @@ def test_nchan_new_subscribers_get_last_event(mirror, dumps):
         assert mirror.post('{"timestamp":1}') == 201
         assert mirror.post('{"timestamp":2}') == 201
         assert [first.next().json() for _ in range(2)] == [{"timestamp": 1}, {"timestamp": 2}]
-        # A newcomer gets the last one, and so does one who comes back with the id of a host whose clock is ahead.
+        # A new subscriber gets the last event, and so does one that reconnects with an id from a host whose clock is ahead.
         for version, headers in (("v1", {}), ("v2", {}), ("v2", {"Last_Event_ID": "4000000000:0"})):
             with mirror.listen(version, **headers) as late:
                 event = late.next()
@@ -36,7 +36,7 @@ def test_nchan_new_subscribers_get_last_event(mirror, dumps):
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "*/*"])
 def test_nchan_head_request_has_headers_only(mirror, dumps, accept):
-    """nchan itself would keep the connection and send nothing."""
+    """nchan alone would keep the connection open and send nothing."""
     mirror.publish(dumps)
     headers = {"Accept": accept, "Accept-Encoding": "identity", "Cache-Control": "no-store"}
     with mirror:
@@ -46,7 +46,7 @@ def test_nchan_head_request_has_headers_only(mirror, dumps, accept):
 
 
 def test_nchan_subscribers_before_first_event(mirror, dumps):
-    """With `nchan_subscriber_first_message -1`, nchan 1.3.6 ends its worker here."""
+    """With `nchan_subscriber_first_message -1`, the worker of nchan 1.3.6 would crash here."""
     mirror.publish(dumps)
     with mirror, contextlib.ExitStack() as stack:
         streams = [stack.enter_context(mirror.listen()) for _ in range(50)]
@@ -58,7 +58,7 @@ def test_nchan_subscribers_before_first_event(mirror, dumps):
 def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
     mirror.publish(dumps)
     with mirror:
-        # nginx has nothing to say yet: it was not running when the first tree came.
+        # Nothing to announce: nginx was not running when the first tree was published.
         hook = ("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}")
         assert mirror.publish(dumps, options=hook).json()["hooks"][0]["status"] == "unchanged"
         with mirror.listen() as first:
@@ -69,7 +69,7 @@ def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
             event = first.next()
             assert event.name == "update"
             assert event.json() == {"timestamp": told["timestamp"], "collections": ["main/markets"]}
-            # The timestamp is that of the monitor that the mirror has by now.
+            # The timestamp matches the monitor that the mirror now serves.
             assert mirror.changeset("monitor/changes").json()["timestamp"] == told["timestamp"]
         with mirror.listen("v2") as late:
             assert late.next().json() == event.json()
@@ -77,7 +77,7 @@ def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
             [toolchain.curl(), "--silent", "--no-buffer", "--max-time", "1", "--header", "Accept: text/event-stream",
              f"{mirror.origin}/v1/updates"], capture_output=True, text=True, check=False).stdout
         assert "event: update\n" in streamed and f"data: {event.data}\n" in streamed
-    # nginx is away: the mirror changes all the same, and who was not told is told by the next run.
+    # nginx is down: the mirror is updated anyway, and the next run sends the missed notification.
     sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
     assert dumps.refresh().code == rsdump.DONE
     outcome = mirror.publish(dumps, options=hook)
@@ -100,10 +100,10 @@ def test_nchan_publisher_is_local_only(mirror, dumps):
     mirror.publish(dumps)
     with mirror:
         assert mirror.post('{"timestamp":1}') == 202
-        # All of 127/8 is this machine: another address stands for another machine.
+        # All of 127/8 belongs to this machine: a different address simulates another machine.
         assert mirror.post('{"timestamp":2}', with_=("--interface", "127.0.0.2")) == 403
         assert mirror.post('{"timestamp":2}', with_=("--request", "DELETE")) == 405
-        # Nor for the web pages that are open on it.
+        # Web pages open on this machine may not post either.
         for origin in ("null", "https://evil.example", mirror.origin, "http://127.0.0.1"):
             assert mirror.post('{"timestamp":2}', with_=("--header", f"Origin: {origin}")) == 403
         assert mirror.post('"' + 5000 * "x" + '"') == 413
@@ -122,7 +122,7 @@ def test_nchan_stream_allows_cors(mirror, dumps):
 
 
 def test_nchan_proxy_hop_depends_on_headers(mirror, dumps):
-    """The hop costs as much memory again, so that a fleet should not take it."""
+    """The proxy hop doubles the memory per client, so large numbers of clients should avoid it."""
     mirror.publish(dumps)
     plain = [
         {"Accept": "text/event-stream", "Sec-Fetch-Mode": "cors"},
@@ -150,7 +150,7 @@ def test_nchan_proxy_hop_depends_on_headers(mirror, dumps):
 
 
 def test_a_mirror_below_a_path(mirror, dumps):
-    """Its path is before each of the example's."""
+    """The path is a prefix of each path in the example."""
     example, mirror.origin = mirror.example(), f"{mirror.origin}/settings"
     for path in ("/v[12]", "/chains/", "/attachments/"):
         example = example.replace(path, f"/settings{path}")

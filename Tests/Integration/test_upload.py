@@ -1,4 +1,4 @@
-"""Examples/object-store/upload: a mirror in a real object store, read as the bare bucket answers, without rules of an edge."""
+"""Examples/object-store/upload: a mirror in a real object store, read directly from the bucket, without CDN rules."""
 import json
 import os
 import secrets
@@ -33,7 +33,7 @@ def bucket(store):
 
 @pytest.fixture
 def site(bucket):
-    """What readers reach: the bucket under a host name of its own, with index documents."""
+    """The site for readers: the bucket under its own host name, with index documents."""
     with StoreProxy(bucket.store, below=f"/settings/{bucket.prefix}") as site:
         yield site
 
@@ -73,10 +73,10 @@ def wanted(mirror):
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_export_upload_and_read_from_bucket(client, dumps, bucket, site, tmp_path):
-    """Export, upload, read: with attachments, by a refresh and by Kinto's client."""
+    """Export, upload and read, including attachments, with rsdump and with Kinto's client."""
     mirror = tmp_path / "mirror"
     exported(dumps, mirror, site.url)
-    # A record decides what its attachment's location is.
+    # A record may choose any location for its attachment.
     current = mirror / "current"
     objects = json.loads((current / "objects.json").read_bytes())
     strange = "attachments/-a b/[it's] \"\u00fc\" $(x)*.bin"
@@ -121,7 +121,7 @@ def test_upload_writes_only_changed_objects(client, dumps, sample, bucket, tmp_p
         written.clear()
         upload(mirror, through, client)
         assert written == []
-        # A collection changes, and the mirror has a delta for the state before.
+        # A collection changes, and the mirror has a delta from the previous state.
         old = dumps.bundle("main/markets").timestamp
         before, there = dumps.copy(tmp_path / "before"), wanted(mirror)
         sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
@@ -135,14 +135,14 @@ def test_upload_writes_only_changed_objects(client, dumps, sample, bucket, tmp_p
             *(("PUT", key) for key in differing), *(("DELETE", key) for key in there.keys() - new.keys())])
         assert all("/markets/" in key or LIST in key for key in differing if "/collections/" in key), differing
         assert sorted(written[-2:]) == [("PUT", f"v1/{LIST}"), ("PUT", f"v2/{LIST}")]
-        # Without the delta of the mirror, the store has none; it would lead to an outdated state. What others put there stays.
+        # A delta that the mirror no longer has is removed, since it leads to an outdated state. Foreign objects remain.
         bucket.put("somebody/since/1", "else's")
         exported(dumps, mirror)
         written.clear()
         upload(mirror, through, client)
         assert sorted(written) == sorted(("DELETE", key) for key in new.keys() - wanted(mirror).keys()) != []
         assert bucket.keys() == sorted([*wanted(mirror), "somebody/since/1"])
-        # What others changed is mended.
+        # Objects changed by others are repaired.
         good = bucket.get(f"v2/{LIST}").content
         bucket.put(f"v2/{LIST}", "x" * len(good))
         bucket.rclone("deletefile", f"{bucket.at_rclone}/v1/index.json")
@@ -151,7 +151,7 @@ def test_upload_writes_only_changed_objects(client, dumps, sample, bucket, tmp_p
 
 
 def whole_state(bucket):
-    """What a reader finds who begins now: the list, the state of each collection that it names or a later one, and its chain."""
+    """Checks what a new reader finds: the list, each listed collection in that state or a later one, and its chain."""
     with requests.Session() as session:
         def get(key):
             answer = session.get(f"{bucket.url}/{key}", timeout=30)
@@ -168,7 +168,7 @@ def whole_state(bucket):
 
 
 def test_upload_is_consistent_after_each_request(team, bucket, tmp_path):
-    """Looked at after each object that comes into the store; and an export waits its turn."""
+    """Checks the store after each uploaded object. An export during the upload is refused."""
     failures, written, refused = [], [], []
     lock = threading.Lock()
 
@@ -190,7 +190,7 @@ def test_upload_is_consistent_after_each_request(team, bucket, tmp_path):
                 team.change("one")
                 team.publish()
             if what == "signed again":
-                # The same states with another chain, which has to be there before them.
+                # The same states with a new chain, which must be uploaded first.
                 assert rsdump.run("keys", "renew", team.path / "keys").code == rsdump.DONE
                 team.publish("--resign")
             exported(team.dumps, tmp_path / "mirror")
@@ -204,7 +204,7 @@ def test_upload_is_consistent_after_each_request(team, bucket, tmp_path):
 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_failed_upload_keeps_old_state(limit, team, bucket, tmp_path):
-    """Whatever request fails, readers have the old state, and the next run finishes."""
+    """If any request fails, readers keep the old state, and the next run completes the upload."""
     mirror, seen = tmp_path / "mirror", []
     exported(team.dumps, mirror)
     upload(mirror, bucket, "rclone")
@@ -213,7 +213,7 @@ def test_failed_upload_keeps_old_state(limit, team, bucket, tmp_path):
         if method == "PUT":
             seen.append(path)
             if len(seen) > limit:
-                return 403    # no client tries again
+                return 403    # clients do not retry it
         return None
 
     old = team.timestamps
@@ -248,7 +248,7 @@ def test_upload_refuses_bad_input(team, bucket, tmp_path):
 
 
 def test_sync_from_bucket_that_ignores_since(team, bucket, tmp_path):
-    """A bucket ignores _since: the library notices by the signature what it merged wrongly, and asks once more."""
+    """A bucket ignores _since: the library detects the wrong merge by the signature, and requests the full list."""
     root = rsdump.run("keys", "status", team.path / "keys", "--format", "json").json()["root"]
     asked = []
     below = f"/settings/{bucket.prefix}"

@@ -1,4 +1,4 @@
-"""A command that waits for a directory uses what is in it afterwards, not what it read before."""
+"""A command that waited for a directory lock uses the directory's current content, not what it read before."""
 import ctypes
 import fcntl
 import os
@@ -30,7 +30,7 @@ class Opening:
             events = os.read(self.descriptor, 1 << 16)
             while events:
                 _, mask, _, length = EVENT.unpack_from(events)
-                # An event of a file in the directory has that file's name.
+                # An event for a file in the directory contains that file's name.
                 if mask & IS_DIRECTORY and not length:
                     os.close(self.descriptor)
                     return
@@ -38,12 +38,12 @@ class Opening:
 
 
 def everything(dumps):
-    """Every file, hidden ones too."""
+    """Every file, including hidden ones."""
     return {path.relative_to(dumps.path): path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()}
 
 
 def run_meanwhile(dumps, change, *arguments):
-    """Runs a command while another process has the directory. Once it waits, `change` is called, and it may go on."""
+    """Runs a command while another process holds the directory lock. Once it waits, calls `change` and releases the lock."""
     held = os.open(dumps.path, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     opening = Opening(dumps.path)
@@ -51,7 +51,7 @@ def run_meanwhile(dumps, change, *arguments):
         [rsdump.BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, env=rsdump.environment())
     opening.wait()
-    # Most commands wait for a second only.
+    # Pause the command, because most commands wait for only a second.
     process.send_signal(signal.SIGSTOP)
     change()
     os.close(held)
@@ -75,7 +75,7 @@ def test_waiting_refresh_respects_new_pin(dumps, sample):
 
 
 def refused_without_roots(dumps, *arguments):
-    """Runs a command, while it waits replaces the roots in dumps.yaml, and expects that it changes nothing."""
+    """Runs a command, replaces the roots in dumps.yaml while it waits, and checks that it changes nothing."""
     before = everything(dumps)
 
     def distrust():

@@ -1,11 +1,11 @@
-"""A certificate of this machine's own, and commands that trust no other."""
+"""A self-signed certificate, and commands that trust only it."""
 import subprocess
 
 import rsdump
 
 
 def self_signed(folder):
-    """The files of a certificate for 127.0.0.1 and of its key."""
+    """Creates the files of a certificate for 127.0.0.1 and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=push",
@@ -14,7 +14,7 @@ def self_signed(folder):
     return certificate, key
 
 
-# What runs a command in a mount namespace of its own, where the certificate that is named before it is the only one trusted.
+# Runs a command in a separate mount namespace, where only the certificate given before it is trusted.
 TRUSTING = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
             'mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && shift && exec "$@"', "sh"]
 

@@ -1,7 +1,7 @@
 """Tests the packages of scripts/package in minimal Debian 12 and 13 systems, which debootstrap creates in folders.
 
-Run by `scripts/test packages`, which builds the packages first. Needs root, for chroot. The network is that of this
-machine: the systems reach Debian's mirror for what the package depends on, and an origin on loopback.
+Run by `scripts/test packages`, which builds the packages first. Needs root, for chroot. The systems use this machine's
+network: they connect to Debian's mirror for dependencies, and to an origin on loopback.
 """
 import contextlib
 import hashlib
@@ -21,15 +21,15 @@ from ruamel.yaml import YAML
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = REPOSITORY / ".build/packages"
-# The packages are built on Debian 12. In 13, libarchive13t64 and libcurl4t64 provide what they depend on.
+# The packages are built on Debian 12. In 13, libarchive13t64 and libcurl4t64 provide their dependencies.
 RELEASES = ["bookworm", "trixie"]
-# The first archive that this machine itself uses; it has both releases.
+# The first archive in this machine's own configuration; it has both releases.
 MIRROR = subprocess.check_output(["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages"], text=True).split()[0]
 
 
 def run(*command, check=True, **options):
     done = subprocess.run([str(each) for each in command], capture_output=True, text=True, **options)
-    assert not check or done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+    assert not check or done.returncode == 0, f"{command} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
     return done
 
 
@@ -45,7 +45,7 @@ def bare(request):
     if not tar.exists():
         work = tar.with_suffix(".work")
         shutil.rmtree(work, ignore_errors=True)
-        # The script of every Debian release; an older debootstrap does not know the names of newer ones.
+        # Every Debian release uses this script; an older debootstrap does not know the names of newer releases.
         run("debootstrap", "--variant=minbase", request.param, work, MIRROR, "/usr/share/debootstrap/scripts/sid")
         with mounted(work):
             run("chroot", work, "apt-get", "-qq", "update")
@@ -57,11 +57,11 @@ def bare(request):
 
 @contextlib.contextmanager
 def mounted(root):
-    """Mounts what programs in the folder expect of a system, and always unmounts it."""
+    """Mounts what programs in the folder need, and always unmounts it."""
     run("mount", "--types", "proc", "proc", root / "proc")
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
     shutil.copy("/etc/hosts", root / "etc/hosts")
-    # No service is started by an installation.
+    # Prevent installations from starting services.
     (root / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")
     (root / "usr/sbin/policy-rc.d").chmod(0o755)
     try:
@@ -92,7 +92,7 @@ class System:
         return self.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", *names)
 
     def files(self):
-        """Files of ours, outside of what apt and dpkg keep."""
+        """This project's files, except those kept by apt and dpkg."""
         left_out = ("/proc", "/tmp", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/var/log")
         pruned = [word for path in left_out for word in ("-path", path, "-prune", "-o")]
         found = self.run("find", "/", "-xdev", *pruned, "-print").stdout.splitlines()
@@ -101,7 +101,7 @@ class System:
 
 @pytest.fixture
 def origin(tmp_path):
-    """The demo server of the packaged tool, outside of the system."""
+    """The demo server of the packaged tool, running outside the system."""
     output = tmp_path / "origin.txt"
     with open(output, "w") as out, open(tmp_path / "origin.log", "w") as log:
         server = subprocess.Popen([tool(tmp_path), "serve", "--demo", "--port", "0"], stdout=out, stderr=log)
@@ -135,7 +135,7 @@ def test_checksums_list_every_file():
 
 def test_packages_have_no_build_paths_or_times(tmp_path):
     program = pathlib.Path(tool(tmp_path)).read_bytes()
-    assert b"icudt" not in program, "rsdump links all of Foundation, and with it 37 MB of ICU's data"
+    assert b"icudt" not in program, "rsdump links all of Foundation, including 37 MB of ICU data"
     assert str(REPOSITORY).encode() not in program and os.environ.get("HOME", "/root").encode() + b"/." not in program
     commit_time = int(run("git", "-C", REPOSITORY, "log", "-1", "--format=%ct").stdout)
     for name in ("rsdump-*-linux-*.tar.gz", "rsdump-*-plugins.tar.gz"):
@@ -156,7 +156,7 @@ def test_bill_of_materials_names_linked_packages():
 
 def test_bare_debian_refreshes_and_verifies(system, origin):
     url, trust_root = origin
-    assert system.run("which", "swift", "gcc", "clang", check=False).stdout == "", "a bare system has no compiler"
+    assert system.run("which", "swift", "gcc", "clang", check=False).stdout == "", "a bare system must have no compiler"
     before = system.files()
     shutil.copy(package("*.deb"), system.root / "rsdump.deb")
     # The dependencies are fetched before the clock starts, so that the mirror's speed does not count.
@@ -178,7 +178,7 @@ def test_bare_debian_refreshes_and_verifies(system, origin):
     commands = set(re.findall(r"^  ([a-z]+) ", system.run("rsdump", "--help").stdout, re.MULTILINE))
     assert {f"rsdump-{each}.1.gz" for each in ("refresh", "verify", "serve")} <= pages and commands
     system.install("man-db", "bash-completion")
-    # dpkg leaves manual pages out of minimal systems only where it is told to; man must find and render ours.
+    # dpkg may omit manual pages from minimal systems only if configured to; man must find and render ours.
     assert "Download" in system.run("man", "rsdump-refresh").stdout
     completed = system.run(
         "bash", "-c", ". /usr/share/bash-completion/bash_completion; . /usr/share/bash-completion/completions/rsdump;"
@@ -188,7 +188,7 @@ def test_bare_debian_refreshes_and_verifies(system, origin):
     unit = (system.root / "lib/systemd/system/remote-settings-dumps.service").read_text()
     assert "/usr/local/bin" not in unit
     enabled = list((system.root / "etc/systemd/system").rglob("remote-settings-*"))
-    assert not enabled, "units are installed disabled"
+    assert not enabled, "units must be installed disabled"
 
     system.run("apt-get", "-qq", "purge", "--yes", "rsdump")
     left = system.files() - before - {"/rsdump.deb"}
@@ -239,7 +239,7 @@ SOURCE = "parameters:\n  greeting: Hello\n"
     ("nightly", "dumps", "rsdump --version"),
     ("publish", ".rsdump", "rsdump publish --dry-run --format markdown >diff.md && grep -q greeting diff.md")])
 def test_example_jobs_install_the_package(system, tmp_path, example, job, command):
-    """GitLab's job, line by line, in a bare system, with the release's files on loopback."""
+    """Runs GitLab's job in a minimal system, with the release's files on loopback."""
     yaml = YAML(typ="safe")
     version = re.search(r"_(\d+\.\d+\.\d+)_", package("*.deb").name).group(1)
     releases = tmp_path / "releases" / f"v{version}"

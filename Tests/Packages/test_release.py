@@ -18,7 +18,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build/debug"
 OWNER, VERSION, IMAGE = "somebody", "9.8.7", f"swift:6.3.1-bookworm@sha256:{'c' * 64}"
 TAG = f"v{VERSION}"
-# With the section that scripts/package clears.
+# Includes the section that scripts/package clears.
 STARTER = """#include <unistd.h>
 __attribute__((section(".swift_modhash"), used)) static const char hash[16] = "a hash";
 int main(int count, char **arguments) { execv("%s", arguments); return 127; }
@@ -28,7 +28,7 @@ int main(int count, char **arguments) { execv("%s", arguments); return 127; }
 def run(*command, cwd, code=0, **environment):
     done = subprocess.run([str(each) for each in command], cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                           env={**os.environ, **environment})
-    assert done.returncode == code, f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+    assert done.returncode == code, f"{command} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -43,7 +43,7 @@ class Clone:
         scratch, built = self.path / ".build/packages-build", folder / "built"
         for each in (scratch, built, self.programs):
             each.mkdir(parents=True)
-        # What the job of the tests hands on, and what SwiftPM leaves beside a build.
+        # The files that the tests' job passes on, and those that SwiftPM leaves next to a build.
         shutil.copy(REPOSITORY / "Package.resolved", self.path)
         shutil.copy(REPOSITORY / ".build/workspace-state.json", scratch)
         (scratch / "checkouts").symlink_to(REPOSITORY / ".build/checkouts")
@@ -73,7 +73,7 @@ class Clone:
         return tests
 
     def write_notes(self, text):
-        """Adds the line that every visible change adds, unless the last commit is a release."""
+        """Adds a line as every visible change does, with a new section if the last commit is a release."""
         path = self.path / "CHANGELOG.md"
         notes = path.read_text()
         if "## Unreleased" not in notes:
@@ -106,7 +106,7 @@ def test_release_steps_tag_a_tested_commit(clone):
     assert f"version {VERSION} is released" in (clone.path / "README.md").read_text()
     assert clone.step(3) == ["scripts/test", "scripts/test nightly"]
     assert "packages" in re.search(r"^nightly=\((.*)\)", (clone.path / "scripts/test").read_text(), re.MULTILINE)[1].split()
-    # A stage of the night has noted its run by then.
+    # By now, a nightly stage has recorded its run.
     with open(clone.path / "Tests/last-runs.txt", "a") as notes:
         notes.write("a stage\n")
     clone.package()
@@ -130,7 +130,7 @@ def test_workflow_makes_a_release(clone):
             clone("bash", "-eo", "pipefail", "-c", command, cwd=place, TAG=TAG)
             done.append(step["run"].split()[0])
         if name == "package":
-            # As the artifact of the job has them.
+            # Same layout as the job's artifact.
             shutil.copytree(clone.packages, artifact / "packages")
             shutil.copy(clone.path / ".build/release-notes.md", artifact)
     assert done == ["test", "scripts/package", "scripts/package", "sha256sum", "gh"]
@@ -150,7 +150,7 @@ def test_wrong_tag_or_changed_file_stops_release(clone):
     (clone.path / "README.md").write_text("changed\n")
     clone("scripts/package", code=1)
     clone("git", "checkout", "-q", "README.md")
-    # The tag's workflow starts by its name.
+    # The tag's name triggers the workflow.
     [pattern] = re.findall(r'tags: \["(.*)"\]', (clone.path / ".github/workflows/release.yml").read_text())
     assert re.fullmatch(pattern.replace(".", r"\."), TAG)
 

@@ -1,4 +1,4 @@
-"""A loopback endpoint that stores messages sent by POST, with the answers that a test specifies."""
+"""A loopback endpoint that stores POST messages and sends the responses that a test specifies."""
 import dataclasses
 import http.server
 import json
@@ -39,9 +39,9 @@ class Loopback:
 
 
 class Endpoint(Loopback):
-    """`answers` are used in order; then `status` is the answer.
+    """Uses `answers` in order, then `status`.
 
-    Every answer has `body` and `headers`. `on_message(message)` is called before the answer, on the server's thread.
+    Every response has `body` and `headers`. `on_message(message)` is called before the response, on the server's thread.
     """
 
     def __init__(self, status=204, answers=(), on_message=lambda message: None):

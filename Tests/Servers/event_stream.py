@@ -16,7 +16,7 @@ class Event:
 
 
 class EventStream:
-    """An open stream; `with` closes it. `status` and `headers` are those of the answer; `comments` are the comments.
+    """An open stream; `with` closes it. `status` and `headers` are those of the response; `comments` lists received comments.
 
     `source` is the client's address.
     """

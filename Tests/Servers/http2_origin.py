@@ -54,7 +54,7 @@ class Answer:
 
     @property
     def whole(self):
-        """All frames of the answer, if no window stops them."""
+        """All frames of the response, ignoring flow control."""
         pieces = [self.body[at:at + FRAME] for at in range(0, len(self.body), FRAME)]
         return b"".join([
             frame(HEADERS, END_HEADERS, self.stream, head(self.status, *self.fields)),
@@ -177,7 +177,7 @@ class Connection:
             self.windows.notify_all()
 
     def reset(self, stream):
-        """Ends a stream that the client has reset, and those that wait for its window."""
+        """Aborts a stream that the client has reset, including threads that wait for its window."""
         with self.windows:
             self.streams[stream] = RESET
             self.windows.notify_all()

@@ -8,7 +8,7 @@ import subprocess
 
 @functools.cache
 def clang():
-    """The C compiler of the toolchain. Others may be too old for `#embed`."""
+    """The toolchain's C compiler. Other compilers may be too old for `#embed`."""
     printed = subprocess.run(["swift", "-print-target-info"], check=True, capture_output=True, text=True).stdout
     # …/usr/lib/swift
     resources = pathlib.Path(json.loads(printed)["paths"]["runtimeResourcePath"])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import SnapshotServer
 
-/// Who is answered first if clients send many requests ahead, on an event loop whose time a test sets.
+/// The order of responses if clients pipeline many requests, on an event loop whose time the test controls.
 @Suite struct PipeliningTests {
-    /// Answers each request when the loop comes to it, as the server does.
+    /// Responds to each request when the event loop reaches it, as the server does.
     private final class Answering: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Connections of one event loop, each behind its guard.
+    /// Connections on one event loop, each behind its guard.
     private final class Bench {
         let loop = EmbeddedEventLoop()
         private let table = ConnectionTable(ServerLimits())
@@ -59,14 +59,14 @@ import Testing
         let bench = Bench()
         let greedy = try (0..<20).map { _ in try bench.connection() }
         for connection in greedy { try bench.ask(connection.channel, 100) }
-        // Whatever is due has run.
+        // Run everything that is due.
         bench.loop.run()
         #expect(greedy.allSatisfy { $0.answering.answered.count == 4 })
         let other = try bench.connection()
         try bench.ask(other.channel, 1)
         bench.loop.run()
         #expect(other.answering.answered == ["/0"])
-        // In the end all are answered, in order.
+        // Eventually all requests are answered, in order.
         bench.loop.advanceTime(by: .seconds(2))
         for connection in greedy { #expect(connection.answering.answered == (0..<100).map { "/\($0)" }) }
     }

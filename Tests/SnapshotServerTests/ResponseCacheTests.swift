@@ -16,7 +16,7 @@ import Testing
         var limits = ServerLimits()
         (limits.keptBodyBytes, limits.keptBytes) = (64, keptBytes)
         let cache = ResponseCache(limits)
-        // Numbers in no order, so that the compressed form is larger than a kept body.
+        // The numbers are unordered, so that even the compressed body is too large to be kept.
         let large = document((0..<1000).map { "\($0 &* 2_654_435_761 % 1_000_003)," }.joined())
         let compressed = try #require(try cache.representation(of: large, isGzip: true))
         #expect(compressed.buffer == nil && compressed.content.count > 64)

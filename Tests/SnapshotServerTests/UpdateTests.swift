@@ -6,9 +6,9 @@ import Testing
 
 @testable import SnapshotServer
 
-/// The hub and the connections that it tells, without a network: on an event loop whose time a test sets.
+/// The update hub and its connections without a network, on an event loop whose time the test controls.
 @Suite struct UpdateTests {
-    /// A hub, and connections to it on one event loop.
+    /// A hub and its connections on one event loop.
     private final class Bench {
         let loop = EmbeddedEventLoop()
         let metrics = Metrics()
@@ -36,7 +36,7 @@ import Testing
             loop.advanceTime(by: .milliseconds(50))
         }
 
-        /// What was written since the last call.
+        /// Returns the output since the last call.
         func written(_ channel: EmbeddedChannel) throws -> String {
             var text = ""
             while let part = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: part) }
@@ -73,7 +73,7 @@ import Testing
         let opening = try bench.written(early)
         #expect((3000...8000).contains(try #require(retry(opening))))
         try bench.announce(1, "main/a")
-        // For whoever knows nothing, any collection may have changed.
+        // For a client without a known state, any collection may have changed.
         #expect(try bench.written(early) == "id: 1\nevent: update\ndata: {\"timestamp\":1}\n\n")
         let late = try bench.stream()
         #expect(try bench.events(late) == [update(1)])
@@ -100,7 +100,7 @@ import Testing
         let bench = Bench()
         let times = try (0..<400).map { _ in try retry(bench.written(bench.stream())) ?? 0 }
         #expect(times.allSatisfy { (3000...8000).contains($0) })
-        // No half of a second has more than twice its share, which is 40.
+        // No half second has more than twice its average share of 40.
         #expect(Dictionary(grouping: times) { $0 / 500 }.allSatisfy { $0.value.count < 80 })
     }
 
@@ -120,7 +120,7 @@ import Testing
         #expect(try bench.events(slow) == [update(5)])
         bench.setWritable(true, slow)
         #expect(try bench.written(slow) == "")
-        // A client that missed one change only is told which one it was.
+        // A client that missed only one change is told which one.
         bench.setWritable(false, slow)
         try bench.announce(6, "main/b")
         bench.setWritable(true, slow)
@@ -147,7 +147,7 @@ import Testing
         try bench.announce(1)
         let streams = try (0..<1000).map { _ in try bench.stream() }
         for stream in streams { _ = try bench.written(stream) }
-        // None is told before the loop runs, so the announcements in the middle are never sent.
+        // No client is notified before the loop runs, so the intermediate announcements are never sent.
         for timestamp in 2...9 as ClosedRange<UInt64> {
             bench.hub.announce {
                 Announcement(number: $0, timestamp: Timestamp(milliseconds: timestamp), changed: [])
@@ -170,7 +170,7 @@ import Testing
         #expect(bench.hub.enter(network: 3) == nil)
         if let place = places[0] { bench.hub.leave(place) }
         #expect(bench.hub.enter(network: 3) != nil)
-        // A client that finds no place is asked to come back, and the stream ends.
+        // A client beyond the limit is asked to come back later, and its stream ends.
         let refused = try bench.stream()
         guard case .pause(.retryAfter(let seconds))? = try bench.events(refused).first else {
             Issue.record("expected a pause")
@@ -207,7 +207,7 @@ import Testing
             #expect(text.hasPrefix("retry: \(seconds)000\nevent: pause\n"))
             times.append(seconds)
         }
-        // The spread is that of all clients, although fewer are left with each.
+        // The delays are spread for all clients, although fewer remain after each one.
         #expect(times.allSatisfy { (3...102).contains($0) })
         #expect(Set(times).count > 50)
         #expect(times.suffix(100).contains { $0 > 50 })

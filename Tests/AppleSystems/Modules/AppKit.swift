@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// What the sample app uses of AppKit on macOS, and of UIKit on iOS, whose module exports this one here.
+// The parts of AppKit (on macOS) and UIKit (on iOS) that the sample app uses.
 @_exported import AppleFoundation
 
 /// appkit: nsimage/init(data:)

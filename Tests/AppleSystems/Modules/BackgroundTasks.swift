@@ -1,5 +1,6 @@
 // swift-format-ignore-file
-// What the sample app uses of BackgroundTasks. The sources are pages of developer.apple.com/documentation/backgroundtasks.
+// The parts of BackgroundTasks that the sample app uses. The sources are pages of
+// developer.apple.com/documentation/backgroundtasks.
 import AppleFoundation
 
 public class BGTaskRequest {  // backgroundtasks: bgtaskrequest

@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// What SwiftUI's models use of Combine. The sources are pages of developer.apple.com/documentation/combine.
+// The parts of Combine that the SwiftUI models use. The sources are pages of developer.apple.com/documentation/combine.
 
 /// combine: observableobject
 public protocol ObservableObject: AnyObject {}

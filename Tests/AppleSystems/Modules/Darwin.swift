@@ -1,7 +1,8 @@
 // swift-format-ignore-file
-// What this package uses of the C library of Apple systems, as Swift imports it there. The source of each declaration is a
-// page of the manual (man 2 open: "open(2)"), a header, or a file of Swift's overlay (stdlib/public/Platform). The types
-// are those of 64-bit systems. A pointer is an implicitly unwrapped optional, as the headers do not say whether it may be null.
+// The parts of the C library of Apple systems that this package uses, as imported by Swift. The source of each
+// declaration is a manual page (man 2 open: "open(2)"), a header, or a file of Swift's overlay
+// (stdlib/public/Platform). The types are those of 64-bit systems. Pointers are implicitly unwrapped optionals, as the
+// headers do not specify whether they may be null.
 
 @_exported import DarwinStatus
 
@@ -16,7 +17,7 @@ public typealias in_port_t = UInt16  // sys/_types/_in_port_t.h
 public typealias in_addr_t = UInt32  // sys/_types/_in_addr_t.h
 public typealias rlim_t = UInt64  // sys/resource.h
 
-public struct clockid_t: RawRepresentable, Equatable, Sendable {  // time.h: an enum of C, so that Swift makes it a structure
+public struct clockid_t: RawRepresentable, Equatable, Sendable {  // time.h: a C enum, which Swift imports as a structure
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     public init(_ rawValue: UInt32) { self.rawValue = rawValue }
@@ -30,7 +31,7 @@ public struct timeval: Sendable {  // sys/_types/_timeval.h
     public init() { self.init(tv_sec: 0, tv_usec: 0) }
 }
 
-public struct dirent {  // dirent(5); d_name is char[1024] there
+public struct dirent {  // dirent(5); d_name is char[1024] on Apple systems
     public var d_ino: UInt64 = 0, d_seekoff: UInt64 = 0, d_reclen: UInt16 = 0, d_namlen: UInt16 = 0, d_type: UInt8 = 0
     public var d_name: (CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar) = (0, 0, 0, 0, 0, 0, 0, 0)
     public init() {}
@@ -141,7 +142,7 @@ public var TIOCGWINSZ: UInt { 0x40087468 }  // tty(4); overlay: TiocConstants.sw
 
 // MARK: Files
 
-public typealias CString = UnsafePointer<CChar>  // not there: for the lines below
+public typealias CString = UnsafePointer<CChar>  // not on Apple systems; shortens the lines below
 
 public func open(_ path: CString, _ flags: Int32) -> Int32 { absent() }  // open(2); overlay: Platform.swift
 public func open(_ path: CString, _ flags: Int32, _ mode: mode_t) -> Int32 { absent() }  // open(2); overlay: Platform.swift

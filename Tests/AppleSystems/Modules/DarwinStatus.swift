@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-// The structure stat and what it consists of: apart from Darwin, whose function has the same name. Swift takes the two from
-// one module where that is C's only.
+// The structure stat and the types of its fields. They are not in Darwin, which has a function of the same name: Swift
+// allows both in one module only if it is a C module.
 
 public typealias mode_t = UInt16  // sys/_types/_mode_t.h
 public typealias dev_t = Int32  // sys/_types/_dev_t.h

@@ -1,7 +1,7 @@
 // swift-format-ignore-file
-// Foundation, as far as this package uses it, under the name AppleFoundation: Linux's own declarations, those alone that
-// Apple systems have too, and what only these have. The sources are the pages of developer.apple.com/documentation/foundation
-// ("foundation: url") and of its neighbours.
+// The parts of Foundation that this package uses, under the name AppleFoundation: only those of Linux's declarations
+// that Apple systems have, too, and declarations that only Apple systems have. The sources are pages of
+// developer.apple.com/documentation/foundation ("foundation: url") and neighboring sections.
 @_exported import Darwin
 @_exported import Dispatch  // Foundation exports it on every system
 @_exported import class Foundation.Bundle

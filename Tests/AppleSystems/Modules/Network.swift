@@ -1,5 +1,6 @@
 // swift-format-ignore-file
-// What this package uses of the module Network of Apple systems. The sources are pages of developer.apple.com/documentation.
+// The parts of Apple's module Network that this package uses. The sources are pages of
+// developer.apple.com/documentation.
 import Dispatch
 
 /// network: nwpath

@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-// What this package and its sample app use of SwiftUI. The sources are pages of developer.apple.com/documentation/swiftui
-// ("swiftui: view"); on macOS, SwiftUI exports AppKit, on iOS UIKit.
+// The parts of SwiftUI that this package and its sample app use. The sources are pages of
+// developer.apple.com/documentation/swiftui ("swiftui: view"); SwiftUI exports AppKit on macOS and UIKit on iOS.
 @_exported import AppKit
 @_exported import Combine
 

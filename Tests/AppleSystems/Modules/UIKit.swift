@@ -1,5 +1,5 @@
 // swift-format-ignore-file
-// What the sample app uses of UIKit. The sources are pages of developer.apple.com/documentation/uikit.
+// The parts of UIKit that the sample app uses. The sources are pages of developer.apple.com/documentation/uikit.
 import AppKit
 import SwiftUI
 

@@ -1,7 +1,7 @@
 // swift-format-ignore-file
-// What this package uses of the module os of Apple systems.
+// The parts of Apple's module os that this package uses.
 
-/// os/lock.h: os_unfair_lock_s, a structure with one field of 32 bits that nobody reads.
+/// os/lock.h: os_unfair_lock_s, a structure with a 32-bit field that is never read.
 public struct os_unfair_lock_s {
     public var _os_unfair_lock_opaque: UInt32
     public init() { _os_unfair_lock_opaque = 0 }

@@ -43,7 +43,7 @@ struct AttachmentSelectorTests {
         #expect(small.taken == ["a", "b"] && small.omitted == [.maxSize])
         let total = try select(AttachmentRule(maxTotal: 400))
         #expect(total.taken == ["a", "b"] && total.omitted == [.maxTotal])
-        // What no longer fits does not keep out what comes later and does.
+        // An attachment that does not fit does not exclude later ones that do.
         let gap = try select(AttachmentRule(.include(#"id != "a""#), maxTotal: 350))
         #expect(gap.taken == ["b", "d"] && gap.omitted == [.maxTotal])
         let exact = try select(AttachmentRule(maxTotal: 600))

@@ -51,7 +51,7 @@ struct ConfigurationEditorTests {
         #expect(editor.text.contains("  main/zones:\n  security-state/onecrl:\n    attachments: all\n# The end.\n"))
     }
 
-    /// As one edit, because thousands of edits would each read all of the file.
+    /// The collections are added in a single edit, because each of thousands of edits would read the whole file.
     @Test(arguments: [
         "", "  main/b:\n  main/f: # last\n\n", "  main/f:\n    attachments: none\n  main/b:\n# The end.\n",
     ])
@@ -129,7 +129,7 @@ struct ConfigurationEditorTests {
         #expect(lines.count == 5 && lines.allSatisfy { $0.last == "\r" }, "\(editor.text.debugDescription)")
     }
 
-    /// libyaml ends a line at each of these, and no line has to have an end.
+    /// libyaml ends a line at each of these, and the last line may be unterminated.
     @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"], ["", "\u{FEFF}"])
     func editorKeepsLineEndsAndByteOrderMark(_ end: String, mark: String) throws {
         let lines = ["# a\u{2028}# b", "version: 1", "server: prod # é", "collections:", "  main/x:", "    pin: 7"]
@@ -151,7 +151,7 @@ struct ConfigurationEditorTests {
         }
     }
 
-    /// Whatever a text is made of, an edit changes only what it should, or nothing.
+    /// Whatever the text contains, an edit changes only what it should, or nothing.
     @Test func editsOfRandomTextsKeepEveryOtherByte() throws {
         var random = SplitMix(state: 54)
         let ends = ["\n", "\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
@@ -190,7 +190,7 @@ struct ConfigurationEditorTests {
                 }
                 if before != after { counts[index] += 1 }
                 _ = try read(editor)
-                // Two collections may be added in two places, and a pin may be replaced.
+                // Collections may be added in two places, and a pin may be replaced.
                 guard ![0, 4].contains(index) else {
                     #expect(index == 4 || before.isSubsequence(of: after), "\(text.debugDescription)")
                     continue
@@ -209,7 +209,7 @@ struct ConfigurationEditorTests {
     }
 }
 
-/// Numbers that are the same in every run.
+/// A deterministic random number generator.
 private struct SplitMix {
     var state: UInt64
 

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What `dumps.yaml` cannot say is in commands/configuration-errors.txt.
+/// commands/configuration-errors.txt covers errors in `dumps.yaml`.
 struct ConfigurationReaderTests {
     private func read(_ text: String) throws(Failure) -> DumpsConfiguration {
         try ConfigurationReader.read(text, file: "dumps.yaml")
@@ -49,7 +49,7 @@ struct ConfigurationReaderTests {
         #expect(configuration.collections.isEmpty)
     }
 
-    /// Files of versions before 1.0 have a section that no longer means anything.
+    /// Files from before 1.0 have a section that is now ignored.
     @Test(arguments: ["off", "{publisher: a, expires-after: 36h}", "[1]"]) func obsoleteCatalogueSectionIsIgnored(
         value: String
     ) throws {
@@ -72,7 +72,7 @@ struct ConfigurationReaderTests {
         #expect(last.isOver(at: day.advanced(by: .seconds(86_400))))
     }
 
-    /// Without the refusal, 200,000 directives take minutes.
+    /// If they were accepted, 200,000 directives would take minutes.
     @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
     func manyYAMLDirectivesAreRefused(lineEnd: String) throws {
         let directives = (0..<2_000).map { "%TAG !a\($0)! b\(lineEnd)" }.joined()
@@ -89,7 +89,7 @@ struct ConfigurationReaderTests {
         #expect(try read("version: 1\ncollections:\n" + collections.joined()).collections.count == 20)
     }
 
-    /// A pull request can carry each of them. Without the refusal, none of these tests ends.
+    /// A pull request can contain any of these. If they were accepted, the tests would never finish.
     @Test(arguments: ["? *a12\n: 1", "*a12 : 1", "z: {*a12 : 1}"])
     func yamlAliasBombIsRefused(key: String) throws {
         let bomb = (1...12).map { level in

@@ -9,7 +9,7 @@ struct DumpsDirectoryTests {
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// A hyphen may be part of an id: the names of work files must not depend on where it is.
+    /// IDs may contain hyphens, so the names of work files must not depend on where a hyphen is.
     @Test func workFilesAreUniquePerCollection() throws {
         let directory = DumpsDirectory("dumps")
         let ids = try ["a/b--c", "a--b/c", "a--b--c/d", "a/b--c--d"].map { try CollectionID($0) }
@@ -18,7 +18,7 @@ struct DumpsDirectoryTests {
         }
     }
 
-    /// What a pull request can carry.
+    /// A pull request can contain such a link.
     @Test(arguments: ["", "/staging"])
     func workDirectoryLinkIsRefused(place: String) async throws {
         let (precious, dumps) = ("\(folder.path)/precious", "\(folder.path)/dumps")
@@ -32,12 +32,12 @@ struct DumpsDirectoryTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
 
-    /// Each reads dumps.yaml, changes it, and writes it as a whole.
+    /// Each edit reads, changes and rewrites the whole dumps.yaml.
     @Test func concurrentConfigurationEditsAreAllKept() async throws {
         let directory = DumpsDirectory("\(folder.path)/dumps")
         let ids = try (0..<24).map { try CollectionID("main/c\($0)") }
         let (first, last) = (ids[..<12], ids[12...])
-        // On a busy machine, the others may take longer than an edit waits.
+        // On a busy machine, an edit may time out while it waits for the others.
         @Sendable func edit(_ body: () async throws -> Void) async throws {
             while true {
                 do {
@@ -73,7 +73,7 @@ struct DumpsDirectoryTests {
         await #expect(throws: Failure.busy(directory.path)) {
             try await DumpsTransaction.begin(in: directory, waiting: .zero)
         }
-        // It was created for the transaction, and stays empty.
+        // The directory was created for the transaction and is removed because it stayed empty.
         try transaction.end()
         #expect(try !FileStore.exists(directory.path))
     }

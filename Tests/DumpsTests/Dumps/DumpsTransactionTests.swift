@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What is in a dumps directory after a commit, a commit that was refused, and one that was killed.
+/// The contents of a dumps directory after a successful, a refused or a killed commit.
 final class DumpsTransactionTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
     private let first: CollectionID
@@ -18,7 +18,7 @@ final class DumpsTransactionTests {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// Makes both collections, at a time that also is the value of their record.
+    /// Commits both collections at a time that is also the value of their record.
     @discardableResult
     private func commit(
         _ time: UInt64, in directory: DumpsDirectory, total: UInt64? = nil, text: String? = nil
@@ -42,7 +42,7 @@ final class DumpsTransactionTests {
             settings: DumpsConfiguration.Collection(id: id, attachments: AttachmentRule()), server: "test")
     }
 
-    /// What a killed commit leaves behind.
+    /// Leaves a redo log behind, as a killed commit does.
     private func leave(_ log: RedoLog) throws {
         try directory.prepareWork()
         try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
@@ -65,13 +65,13 @@ final class DumpsTransactionTests {
         }
         #expect(error?.excess?.subject == .total)
         #expect(try files() == before)
-        // Without a commit, nothing that was staged is used.
+        // Without a commit, staged data is not used.
         let transaction = try await DumpsTransaction.begin(in: directory)
         try stage(first, 2, in: transaction)
         #expect(transaction.hasStaged(first) && transaction.bundlePath(first) == directory.packPath(first))
         try transaction.end()
         #expect(try files() == before)
-        // The same content keeps the file.
+        // Identical content does not replace the file.
         let same = try await DumpsTransaction.begin(in: directory)
         try stage(first, 1, in: same)
         #expect(!same.hasStaged(first))
@@ -111,7 +111,7 @@ final class DumpsTransactionTests {
         if step >= 4 { try FileStore.remove(directory.bundlePath(second)) }
         if step >= 5 { try FileStore.remove(directory.redoLogPath) }
 
-        // Readers that do not write see the new state as soon as the log is whole.
+        // Readers without write access see the new state as soon as the log is complete.
         let expected = step == 0 ? old : new
         #expect(try directory.readableLock().lock == expected)
         let path = try directory.readablePath(first)
@@ -128,7 +128,7 @@ final class DumpsTransactionTests {
         #expect(try FileStore.list(directory.workPath) == nil)
     }
 
-    /// A commit that also replaces `dumps.yaml`, killed after the log, within that replacement, and after it.
+    /// A commit that also replaces `dumps.yaml`, killed after writing the log, during the replacement, and after it.
     @Test(arguments: 0...2) func transactionKilledWhileReplacingConfiguration(after step: Int) async throws {
         let (yaml, newYAML) = ("version: 1\nserver: dev\ncollections:\n", "version: 1\nserver: stage\ncollections:\n")
         let old = try await commit(1, in: directory, text: yaml)
@@ -173,7 +173,7 @@ final class DumpsTransactionTests {
         #expect(try files() == before)
     }
 
-    /// What a pull request can carry: 3,000,000 times one id were 900 MB and 40 s.
+    /// A pull request can contain such a log: repeating an ID 3,000,000 times took 900 MB and 40 s.
     @Test func redoLogWithDuplicatesIsRefused() async throws {
         let lock = try await commit(1, in: directory)
         func text(_ staged: String, _ removed: String = "") -> Bytes {
@@ -192,14 +192,15 @@ final class DumpsTransactionTests {
         let many = (0..<270_000).map { "\"a/\(String($0, radix: 36))\"" }.sorted().joined(separator: ",")
         let error = #expect(throws: Failure.self) { try RedoLog(parsing: text(many), path: "log") }
         #expect(error?.code == .overLimit)
-        // A refresh drops it.
+        // A refresh removes the log.
         try directory.prepareWork()
         try FileStore.replace(directory.redoLogPath, with: text(#""main/a", "main/a""#))
         try await DumpsTransaction.begin(in: directory).end()
         #expect(try FileStore.list(directory.workPath) == nil)
     }
 
-    /// The file of a change that was interrupted before it took effect, and what git tracks in the work directory.
+    /// Stray files: the log of a change interrupted before it took effect, and files in the work directory tracked by
+    /// git.
     @Test func redoLogWithoutEffectIsStray() async throws {
         let yaml = "version: 1\nserver: dev\ncollections:\n"
         let lock = try await commit(1, in: directory, text: yaml)
@@ -215,7 +216,7 @@ final class DumpsTransactionTests {
         #expect(strays.allSatisfy { $0.problem.hasSuffix(#"git rm -r 'it'\''s/.rsdump'"#) })
     }
 
-    /// Nothing that ends later undoes what another process has done since.
+    /// Ending a transaction again does not undo later work of another process.
     @Test func transactionEndsOnce() async throws {
         let transaction = try await DumpsTransaction.begin(in: directory)
         try transaction.end()
@@ -227,7 +228,7 @@ final class DumpsTransactionTests {
         #expect(try FileStore.isDirectory(directory.workPath))
     }
 
-    /// Somebody has removed the work directory's bundle: the collection keeps its state.
+    /// If the staged bundle is missing from the work directory, the collection keeps its state.
     @Test func missingStagedBundleKeepsState() async throws {
         let lock = try await commit(1, in: directory)
         var new = lock

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import Testing
 @testable import DumpsExchange
 
-/// What a property list cannot hold is in commands/export-shapes.txt.
+/// commands/export-shapes.txt covers values that a property list cannot contain.
 @Suite struct DefaultsTextTests {
     private static let typed =
         #"{"a":[1,"x",true,{"b":-2.5}],"c":9223372036854775807,"d":"ü <&>\r\n\t\"é","e":false,"f":{}}"#

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DumpsExchange
 
-/// How the JSON of other projects is written is in commands/export-shapes.txt.
+/// commands/export-shapes.txt covers the JSON style of other projects.
 struct DumpTextTests {
     @Test(
         arguments: [

@@ -14,8 +14,8 @@ struct EmbeddedTargetTests {
         try String(contentsOf: example.appending(path: "Sources/\(path)"), encoding: .utf8)
     }
 
-    /// The example is built and run by `scripts/check consumer`, so that this text is known to compile. What a compiler
-    /// without `#embed` makes of it is in commands/embed.txt.
+    /// `scripts/check consumer` builds and runs the example, so this text is known to compile. commands/embed.txt
+    /// covers compilers without `#embed`.
     @Test func embeddedTargetMatchesTheExample() throws {
         let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile()
         #expect(lock.collections.count == 2)

@@ -3,7 +3,7 @@ import Foundation
 import RemoteSettings
 import Testing
 
-/// The project's own dumps, as an app has them that links the product.
+/// The project's own dumps, as seen by an app that links the product.
 struct FirefoxDumpsTests {
     private let storage = FileManager.default.temporaryDirectory.appending(path: "firefox-dumps-\(UUID())").path
 
@@ -28,7 +28,7 @@ struct FirefoxDumpsTests {
         #expect(client.status.provenance == .imported)
     }
 
-    /// Imported data without a signature is served if it is part of the program: whoever can change it can change the
+    /// Unsigned imported data is used only if it is part of the program: anyone who can change it can also change the
     /// program.
     @Test func importedIsServedOnlyOnRequest() {
         defer { try? FileManager.default.removeItem(atPath: storage) }

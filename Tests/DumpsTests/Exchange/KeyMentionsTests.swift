@@ -1,7 +1,7 @@
 import DumpsExchange
 import Testing
 
-/// Which keys code reads and mentions is in commands/check-parameters.txt.
+/// commands/check-parameters.txt covers which keys are found in code.
 struct KeyMentionsTests {
     @Test func keyMentionsInUnfinishedCode() {
         for text in ["\"", "/*", "\"\"\"", "'\\", "`", "\"\\", "//", "\"a\nb\""] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DumpsExchange
 
-/// The Swift types that `rsdump embed --types` writes.
+/// The Swift types written by `rsdump embed --types`.
 struct RecordTypeTests {
     private static func type(_ records: [JSONValue], schema: JSONValue? = nil) -> ValueType {
         RecordType(named: "ARecord", records: records, schema: schema).type
@@ -42,7 +42,7 @@ struct RecordTypeTests {
         }
     }
 
-    /// An object may have 100,000 members, and all of their names may be reduced to the same Swift name.
+    /// An object may have 100,000 members, whose names may all map to the same Swift name.
     @Test(.timeLimit(.minutes(1))) func manyMembersWithTheSameName() throws {
         var names = NamesInUse(["member"])
         let found = (0..<30_000).map { _ in names.unused("member") }
@@ -88,7 +88,7 @@ struct RecordTypeTests {
         #expect(Self.field("id", type)?.isOptional == false)
     }
 
-    /// What is written can be read again, whatever the keys are: a check compares new records with it.
+    /// A written declaration can be read back, whatever its keys, because a check compares it with new records.
     @Test(arguments: [
         "plain", "two words", "class", "self", "hashValue", "String", "quote\"back\\slash", "line\nbreak", "é",
         "e\u{301}",
@@ -117,7 +117,7 @@ struct RecordTypeTests {
         let record: JSONValue = ["id": "a", "last_modified": 1, "side": "left"]
         let type = RecordType(named: "ARecord", records: [record], schema: schema)
         let read = RecordType(named: "ARecord", in: type.declaration(collection: "main/a"))
-        // Swift takes the last two texts for one, and so does a switch.
+        // Swift considers the last two strings equal, and so does a `switch`.
         #expect(read.flatMap { Self.field("side", $0.type) }?.type == .choice(["left", "right", "unknown", "\"", "é"]))
     }
 

@@ -12,7 +12,7 @@ struct MirrorPathTests {
         #expect(MirrorPath(path)?.file == file)
     }
 
-    /// A record decides what its attachment's location is.
+    /// The location of an attachment comes from its record and is not trusted.
     @Test(arguments: [
         "/attachments/../v1/index.json", "/attachments/%2e%2e/%2e%2e/etc/passwd", "/attachments//a", "/attachments/./a",
         "/attachments/a/..", "/attachments/a%2F..%2F..%2Fb", "/attachments/a%00b", "/attachments/a%0Ab",

@@ -6,7 +6,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// A directory of dumps with one collection, and its server in memory.
+/// A dumps directory with one collection, and its server in memory.
 private final class RefreshPlace {
     let server: OriginTransport
     let collection: ServerCollection
@@ -14,7 +14,7 @@ private final class RefreshPlace {
     var configuration = DumpsConfiguration()
     private let folder = try! TemporaryDirectory()
 
-    /// The collection has a record with a small attachment.
+    /// Creates a collection of one record with a small attachment.
     init() throws {
         server = try OriginTransport()
         collection = try server.makeCollection()
@@ -34,7 +34,7 @@ private final class RefreshPlace {
     func bundle() throws -> Data { try Data(contentsOf: URL(filePath: bundlePath)) }
     func lock() throws -> LockFile { try directory.lockFile() }
 
-    /// The records of the bundle.
+    /// Returns the bundle's records.
     func records() throws -> String { try BundleReader(path: bundlePath).payloadText().text }
 
     @discardableResult
@@ -60,26 +60,26 @@ private final class RefreshPlace {
         return (try #require(report.outcomes.first), report)
     }
 
-    /// The body of the collection's changeset, changed or not.
+    /// Returns the body of the collection's changeset after an optional change.
     func state(_ change: (inout [String: Any]) -> Void = { _ in }) throws -> String {
         var changeset = try collection.changeset()
         change(&changeset)
         return String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
     }
 
-    /// Makes the server answer with a changed changeset.
+    /// Makes the server respond with a changed changeset.
     func serve(_ change: (inout [String: Any]) -> Void) throws {
         server.inject([Fault("/\(collection.name)/changeset", effect: .body(try state(change)))])
     }
 
-    /// The requests of a part of a test.
+    /// Returns the paths that `body` requests.
     func requests(_ body: () async throws -> Void) async throws -> [String] {
         let before = server.requests.count
         try await body()
         return server.requests.dropFirst(before).map(\.path)
     }
 
-    /// Refreshes, and expects a failure that leaves bundle and lock as they are.
+    /// Refreshes, and expects a failure that leaves the bundle and the lock file unchanged.
     func expectFailure(_ kind: FailureClass, isFull: Bool = false) async throws {
         let (bundle, lock) = (try bundle(), try lock())
         let outcome = try await refresh(isFull: isFull).0
@@ -90,7 +90,7 @@ private final class RefreshPlace {
     }
 }
 
-/// The rows of the table at `CollectionRefresher`.
+/// The rows of the table in the doc comment of `CollectionRefresher`.
 struct CollectionRefreshTests {
     private let place: RefreshPlace
 
@@ -103,7 +103,7 @@ struct CollectionRefreshTests {
         #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
     }
 
-    /// A failure that dumps.yaml acknowledges fails nothing until its last day is over, and another one does.
+    /// A failure acknowledged in dumps.yaml is tolerated until its last day is over; a different failure is not.
     @Test func acknowledgedFailures() async throws {
         try await place.refresh()
         let tomorrow = HTTPEnvironment.system.now().advanced(by: .seconds(86_400))
@@ -122,14 +122,14 @@ struct CollectionRefreshTests {
         place.settings.acknowledged = Acknowledgement(kind: .changeset, until: past, reason: nil)
         let over = try await place.refresh()
         #expect(over.0.status == .failed && over.0.notes.contains { $0.hasSuffix("until 2020-02-29") })
-        // A locked run acknowledges nothing.
+        // A locked run ignores acknowledgements.
         place.settings.acknowledged = Acknowledgement(kind: .budget, until: tomorrow)
         place.settings.budget.bundle = 1
         place.server.inject([])
         #expect(try await place.refresh(isLocked: true).0.status != .acknowledged)
     }
 
-    /// What may be an attack is looked at again after a month at most.
+    /// A possible attack can be acknowledged for at most a month.
     @Test func invalidSignatureAcknowledgementExpires() async throws {
         try await place.refresh()
         place.collection.sign([SignatureForm(isTampered: true)])
@@ -148,7 +148,7 @@ struct CollectionRefreshTests {
         }
     }
 
-    /// However many requests run at once, and in whatever order their answers come.
+    /// Neither the number of concurrent requests nor the order of their responses changes the bundle.
     @Test func refreshIsReproducibleWithAnyJobs() async throws {
         for number in 0..<20 { try place.collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
         try await place.refresh(jobs: 1)
@@ -221,7 +221,7 @@ struct CollectionRefreshTests {
         let others = [large, Data("first".utf8)].map { file in
             (place.directory.stagedPath(SHA256Digest(hashing: Bytes(Array(file))), of: place.id), file.count)
         }
-        // It fails when the others are there.
+        // The download fails once the others are complete.
         place.server.wait = { _ in
             while try !others.allSatisfy({ try FileStore.size($0.0) == $0.1 }) {
                 try await Task.sleep(for: .milliseconds(1))
@@ -247,7 +247,7 @@ struct CollectionRefreshTests {
         #expect(!requests.contains { $0.contains("/attachments/") })
         (place.settings.budget.attachment, place.settings.budget.bundle) = (nil, 10)
         try await place.expectFailure(.budget)
-        // What is there already is over it, too, even if the server's data has not changed.
+        // An existing bundle over the budget fails, too, even if the server's data has not changed.
         place.settings.budget.bundle = nil
         #expect(try await place.refresh().0.status == .updated)
         place.settings.budget.bundle = 10
@@ -263,9 +263,9 @@ struct CollectionRefreshTests {
         let before = place.server.requests.count
         try await place.expectFailure(.guarded)
         #expect(!place.server.requests.dropFirst(before).contains { $0.path.contains("/attachments/") })
-        // Nobody wears it down: neither another try nor a full download takes it.
+        // The guard keeps stopping the data: neither another attempt nor a full download accepts it.
         try await place.expectFailure(.guarded, isFull: true)
-        // The server mends it, and nothing has to be accepted.
+        // Once the server's data is fixed, nothing has to be accepted.
         try place.collection.put("b")
         #expect(try await place.refresh().0.status == .updated)
         #expect(try place.lock().collections[place.id]?.accepted == [])
@@ -281,7 +281,7 @@ struct CollectionRefreshTests {
         #expect(outcome.status == .updated && outcome.accepted.map(\.guarding) == [.notEmptied])
         let sentence = "not-emptied: all 2 records are gone, at least 1 is required"
         #expect(try place.lock().collections[place.id]?.accepted == [sentence])
-        // It belongs to the state: another way to pack it leaves it, the next state does not have it.
+        // The acceptance belongs to the state: repacking the bundle keeps it, the next state drops it.
         place.settings.attachments = AttachmentRule(.none)
         #expect(try await place.refresh().0.status == .repacked)
         #expect(try place.lock().collections[place.id]?.accepted == [sentence])
@@ -313,7 +313,7 @@ struct CollectionRefreshTests {
         #expect(try await place.refresh().0.status == .repaired)
         #expect(try place.bundle() == bundle)
 
-        // Only a record is damaged; the size is right, so that only `--full` looks.
+        // Only a record is damaged; the size is correct, so only `--full` detects it.
         let header = Data("PK\u{3}\u{4}".utf8)
         var damaged = bundle
         var offset = try #require(bundle.range(of: header)).upperBound
@@ -337,7 +337,7 @@ struct CollectionRefreshTests {
         try await place.expectFailure(.equivocation, isFull: true)
     }
 
-    /// The signature covers neither flags nor schema, and a change of them moves no timestamp.
+    /// The signature covers neither flags nor schema, and changing them does not change the timestamp.
     @Test func changedMetadataNeedsFullRefresh() async throws {
         try await place.refresh()
         try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
@@ -345,7 +345,7 @@ struct CollectionRefreshTests {
         let outcome = try await place.refresh(isFull: true).0
         #expect(outcome.status == .updated && outcome.notes == ["its metadata has changed: flags"])
         #expect(try BundleReader(path: place.bundlePath).metadataText().text.contains(#""flags":["x"]"#))
-        // Now it is what the bundle has, and what a signer writes does not count.
+        // The bundle now contains the change, and metadata written by the signer is ignored.
         place.collection.signAgain()
         try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
         #expect(try await place.refresh(isFull: true).0.status == .unchanged)
@@ -377,7 +377,7 @@ struct CollectionRefreshTests {
         try await place.expectFailure(.undelivered, isFull: isFull)
     }
 
-    /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.
+    /// A later timestamp in an edited lock file or an unsigned bundle does not block the server's older state.
     @Test(arguments: [false, true])
     func unverifiedTimestampIsNoFloor(isUnsigned: Bool) async throws {
         try await place.refresh()

@@ -3,7 +3,7 @@ import SnapshotBundle
 import Testing
 @testable import Dumps
 
-/// What a refresh does for a collection; for a pinned one, nothing of the server's but the very state that is pinned.
+/// What a refresh does for a collection. If the collection is pinned, only the pinned state is fetched from the server.
 struct RefreshPlannerTests {
     private let markets: CollectionID
     private let root: SHA256Digest
@@ -41,7 +41,7 @@ struct RefreshPlannerTests {
         #expect(action(nil, .absent) == .create)
         #expect(action(entry(5)) == .unchanged)
         #expect(action(entry(4)) == .update)
-        // A monitor that is older than what is held is no rollback: the server is asked.
+        // If the monitor is older than the stored state, this is no rollback: the server is asked.
         #expect(action(entry(6)) == .probe)
         #expect(action(entry(6), isFull: true) == .refetch("--full"))
         #expect(action(entry(6), .absent) == .refetch("its bundle is missing"))

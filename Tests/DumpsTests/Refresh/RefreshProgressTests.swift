@@ -11,7 +11,7 @@ import Testing
             serverTimestamp: nil)
     }
 
-    /// A refresh of collections of which none has a bundle, after these events.
+    /// Returns the progress after these events, in a refresh of collections that have no bundle yet.
     private static func refresh(of count: Int, _ events: RefreshEvent...) throws -> RefreshProgress {
         var progress = RefreshProgress()
         for event in [.planned(try (0..<count).map(planned))] + events { _ = progress.update(event) }
@@ -50,14 +50,14 @@ import Testing
         _ = progress.update(.began(try Self.id(0)))
         _ = progress.update(.downloading(try Self.id(0), files: 1, bytes: 10_240))
         #expect(!last(0, 0).contains("/s"))
-        // The other collection may need files, too.
+        // No time left is shown, because the other collection may need files, too.
         #expect(last(1024, 1).hasSuffix(", 1.0 KiB received, 1.0 KiB/s"))
         _ = progress.update(.began(try Self.id(1)))
         #expect(!last(2048, 2).contains("left"))
         _ = progress.update(.packing(try Self.id(1)))
         _ = progress.update(.received(try Self.id(0), bytes: 3072))
         #expect(last(3072, 3).hasSuffix(", 1.0 KiB/s, 7 s left"))
-        // A connection that has become slow is not measured by its beginning.
+        // The speed is that of recent data, because a connection may become slow.
         _ = progress.update(.received(try Self.id(0), bytes: 7167))
         #expect(last(10_239, 4).hasSuffix(", 1 s left"))
         #expect(!last(10_239, 15).contains("/s"))

@@ -3,7 +3,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 
-/// How much is inside, now and at the most.
+/// Counts the current, the highest and the total usage.
 final class Occupancy: Sendable {
     private let counts = Mutex((now: 0, most: 0, all: 0))
 
@@ -39,7 +39,7 @@ struct RequestGateTests {
         RequestGate(connections: connections, streams: streams, isMultiplexed: multiplexed)
     }
 
-    /// Each kind of origin has places of its own, and no more requests at once than places.
+    /// Each kind of origin has a separate limit on concurrent requests.
     @Test func requestGateLimitsParallelRequests() async {
         let gate = Self.gate(connections: 2, streams: 7) { [other] in $0 == other }
         let (few, many) = (Occupancy(), Occupancy())
@@ -54,7 +54,7 @@ struct RequestGateTests {
         #expect((3...7).contains(many.most))
     }
 
-    /// The first answer shows the protocol, and then those that wait pass together.
+    /// The first response reveals the protocol; then all waiting requests are let through together.
     @Test func requestGateWidensOnceProtocolIsKnown() async {
         let room = Occupancy()
         let gate = Self.gate(connections: 1, streams: 20) { _ in room.all > 0 }
@@ -65,7 +65,7 @@ struct RequestGateTests {
         #expect(room.most > 1)
     }
 
-    /// A body that throws gives its place back.
+    /// A body that throws frees its slot.
     @Test func requestGateFreesPlaceAfterError() async {
         let gate = Self.gate(connections: 1)
         for _ in 0..<3 {
@@ -90,7 +90,7 @@ struct RequestGateTests {
         let door = Door()
         var tasks = [Task { await gate.pass(to: plain) { await door.opened() } }]
         for number in 0..<5 {
-            // Long enough for each to reach the gate before the next one.
+            // Long enough for each task to reach the gate before the next one starts.
             try await Task.sleep(for: .milliseconds(20))
             tasks.append(Task { await gate.pass(to: plain) { door.pass(number) } })
         }
@@ -113,7 +113,7 @@ struct BackoffFileTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try BackoffFile.write(state(["https://a": 60, "https://b:81": 1, "https://past": -1]), to: path, now: now)
         #expect(BackoffFile.read(path) == state(["https://a": 60, "https://b:81": 1]))
-        // If none stands any more, there is no file.
+        // When all backoffs have expired, the file is removed.
         try BackoffFile.write(state(["https://a": 60]), to: path, now: now.advanced(by: .seconds(61)))
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(BackoffFile.read(path) == BackoffState())

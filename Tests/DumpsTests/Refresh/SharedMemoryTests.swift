@@ -14,14 +14,14 @@ import Testing
                 group.addTask {
                     try? await memory.lend(bytes) {
                         await used.visit(bytes)
-                        // What fails gives back, too.
+                        // A body that throws returns its memory, too.
                         if bytes % 2 == 0 { throw Failure() }
                     }
                 }
             }
         }
         #expect(used.most <= 10 && used.now == 0)
-        // All is there again.
+        // All memory is available again.
         await memory.lend(10) {}
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 /// Compares canonical JSON with `canonicaljson-rs` 0.9.3, the server's own implementation, byte for byte.
 ///
-/// `canonical_cases.txt` is what `canonical_cases.py 1 400` printed. `scripts/test external` compares with many more
-/// documents, and with the real collections of Debian's firefox-esr.
+/// `canonical_cases.txt` is the output of `canonical_cases.py 1 400`. `scripts/test external` compares many more
+/// documents and the real collections of Debian's firefox-esr.
 struct CanonicalJSONDifferentialTests {
     private static func cases(_ arguments: String...) throws -> [(document: Bytes, canonical: Bytes?)] {
         try parsed(output(of: ".cache/venv/bin/python", ["Tests/Comparisons/canonical_cases.py"] + arguments))
@@ -58,11 +58,11 @@ struct CanonicalJSONDifferentialTests {
             }
             if expected == nil { refused += 1 }
         }
-        // Both outcomes must occur, or the comparison says nothing.
+        // The comparison is meaningful only if both outcomes occur.
         #expect(range.contains(refused))
     }
 
-    /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
+    /// The server signs all records of a changeset except tombstones, with all their members.
     @Test(.external) func generatedChangesetsMatchCanonicalJSON() throws {
         let cases = try Self.cases("5", "3000", "changes")
         let markets = try CollectionID("main/markets")

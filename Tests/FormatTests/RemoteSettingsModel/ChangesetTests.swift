@@ -34,7 +34,7 @@ struct ChangesetTests {
         #expect(try Payload(parsing: snapshot.payload.bytes).records.isEmpty)
     }
 
-    /// Only a record's own member is its attachment, however the server spells the key.
+    /// Only a direct member of a record is its attachment, even if the key contains escapes.
     @Test func nestedMemberIsNoAttachment() throws {
         let file = #"{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3}"#
         let answer = try changeset(
@@ -46,7 +46,8 @@ struct ChangesetTests {
         }
     }
 
-    /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
+    /// The server includes `attachment: null` and `deleted: false` in the signed data (observed with kinto-attachment
+    /// 9).
     @Test func nullAndFalseMembersAreKept() throws {
         let text =
             #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
@@ -64,7 +65,7 @@ struct ChangesetTests {
 
     @Test func deltaIsApplied() throws {
         let base = try changeset(#"[{"id":"a","v":1},{"id":"b","v":1},{"id":"c","v":1},{"id":"d","v":1}]"#).records
-        // Tombstones come with and without last_modified.
+        // Tombstones may or may not have last_modified.
         let delta = try changeset(
             #"[{"id":"c","v":2},{"id":"a0","v":9},{"id":"a","deleted":true},{"id":"d","deleted":true,"last_modified":7},{"id":"gone","deleted":true}]"#,
             timestamp: "2000")
@@ -86,7 +87,7 @@ struct ChangesetTests {
         let records = read.records
         #expect(read.timestamp == answer.timestamp)
         #expect(Array(records) == Array(answer.records))
-        // What is written knows its records as what is read back does.
+        // The written payload has the same record table as the payload parsed from it.
         #expect(Array(written.records) == Array(records))
         #expect(written.timestamp == read.timestamp)
         #expect(written.records.mayMentionFilters == records.mayMentionFilters)
@@ -106,7 +107,7 @@ struct ChangesetTests {
         let payload = try answer.snapshot(of: markets, onto: nil).payload
         #expect(payload.records.mayMentionFilters == mentions)
         #expect(try Payload(parsing: payload.bytes).records.mayMentionFilters == mentions)
-        // What the base mentions is mentioned after a delta.
+        // A delta keeps the value of its base.
         let merged = try changeset("[]").snapshot(of: markets, onto: payload.records).payload
         #expect(merged.records.mayMentionFilters == mentions)
         #expect(Array(merged.records) == Array(payload.records))
@@ -146,7 +147,7 @@ struct ChangesetTests {
         }
     }
 
-    /// What nobody vouches for yet is not made into a tree without a bound: 259 kB on the wire took 3.7 GB once.
+    /// Unverified metadata has a size limit: parsing 259 kB once took 3.7 GB of memory.
     @Test(arguments: ["metadata", "mirrored_metadata"])
     func metadataSizeIsLimited(_ member: String) throws {
         let limit = 1 << 20
@@ -176,7 +177,7 @@ struct ChangesetTests {
         #expect(throws: Failure.self) { try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}")) }
     }
 
-    /// One record with 40 MB of member names took gigabytes once.
+    /// A single record with 40 MB of member names once took gigabytes of memory.
     @Test func recordSizeIsLimited() throws {
         func record(_ bytes: Int) -> String {
             let frame = #"{"id":"a","x":""}"#
@@ -220,7 +221,7 @@ struct ChangesetTests {
         #expect(metadata.json.text == single)
     }
 
-    /// A reader rewrites the URLs of only one of the two, so either can lead to the chain.
+    /// Some servers rewrite the URLs in only one of `signatures` and `signature`, so either may lead to the chain.
     @Test(arguments: [
         (["u"], "u", ["u"]), (["u"], "w", ["u", "w"]), (["u", "v"], "v", ["u", "v"]), (["u", "u"], "u", ["u", "u"]),
         ([], "w", ["w"]), (["u"], nil, ["u"]),
@@ -246,7 +247,7 @@ struct ChangesetTests {
 }
 
 extension Changeset {
-    /// The payload after an answer that changes nothing: the same records, written anew.
+    /// The payload after a response without changes: the same records, serialized again.
     fileprivate static func emptyAnswer(
         onto base: RecordTable, of id: CollectionID, at timestamp: Timestamp
     ) throws -> Payload {

@@ -6,7 +6,7 @@ struct ConcurrentMapTests {
         let element: Int
     }
 
-    /// How many calls run at once, and the most there ever were.
+    /// Counts the running calls, the most that ran at once, and all that began.
     private final class Gauge: Sendable {
         private let state = Mutex((running: 0, most: 0, begun: 0))
 
@@ -52,7 +52,7 @@ struct ConcurrentMapTests {
                 return element
             }
         }
-        // How many begin before the failure is noticed depends on the scheduler; most of them never do.
+        // The scheduler determines how many calls begin before the failure is noticed; most never begin.
         #expect(gauge.begun < 500)
     }
 }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import Testing
 
-/// é in two spellings, which are one string to Swift.
+/// Two Unicode forms of é, which Swift's `String` considers equal.
 struct ExactStringTests {
     private let one = "caf\u{E9}"
     private let two = "cafe\u{301}"

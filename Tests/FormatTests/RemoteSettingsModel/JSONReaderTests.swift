@@ -35,7 +35,7 @@ struct JSONReaderTests {
         }
     }
 
-    /// A portal, or a gateway that is out of order, answers with a page.
+    /// A captive portal or a failing gateway responds with an HTML page.
     @Test(arguments: ["<html><body>Sign in</body></html>", "\n <!DOCTYPE html>"])
     func htmlInsteadOfJSONIsNamed(_ page: String) throws {
         let value = #expect(throws: Failure.self) { try parse(page) }

@@ -28,7 +28,7 @@ struct TimestampTests {
         #expect(Timestamp("18446744073709551616") == nil)
     }
 
-    /// A lock with such a time must be readable by the next command.
+    /// The next command must be able to read a lock file with such a timestamp.
     @Test(
         arguments: [
             253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max - 1, .max,

@@ -6,7 +6,7 @@ import Testing
 final class AttachmentsZIPTests: DirectorySuite {
     private let sizes = ["a": 3, "b": 4]
 
-    /// The contents of the two wanted files, if the zip has them.
+    /// Returns the contents of the two wanted files, without missing ones.
     private func read(_ bytes: [UInt8]) throws -> [String: [UInt8]] {
         files(try AttachmentsZIP(Bytes(bytes), name: "server.zip"))
     }
@@ -40,7 +40,7 @@ final class AttachmentsZIPTests: DirectorySuite {
         #expect(zip.file(of: "a.meta.json", size: 2) == nil)
     }
 
-    /// `a` is not what the zip says, and `b` is as before.
+    /// Entry `a` does not match its header and is treated as missing; entry `b` is unaffected.
     @Test func zipEntryOfWrongSizeIsMissing() throws {
         let changes: [(inout HandmadeZIP.Entry) -> Void] = [
             { $0 = .init("a", [1, 2, 3, 4]) },
@@ -51,7 +51,7 @@ final class AttachmentsZIPTests: DirectorySuite {
             { $0.method = 12 },
             { $0.offset = 1 << 30 },
             { $0.offset = 5 },
-            // Two bytes deflated, three announced; and four.
+            // The directory announces three bytes, but the data inflates to two, then to four.
             { entry in (entry.data, entry.method, entry.size) = ([0x4B, 0x4C, 0x04, 0x00], 8, 3) },
             { entry in (entry.data, entry.method, entry.size) = ([0x4B, 0x4C, 0x4A, 0x4E, 0x01, 0x00], 8, 3) },
         ]
@@ -97,7 +97,7 @@ final class AttachmentsZIPTests: DirectorySuite {
         #expect { try read(bytes) } throws: { ($0 as? Failure)?.code == .overLimit }
     }
 
-    /// 1.15 MB of small files became 4 GB once.
+    /// 1.15 MB of small files once expanded to 4 GB.
     @Test func attachmentsZipTotalSizeIsLimited() throws {
         func zip(_ size: Int) -> [UInt8] {
             let entries = (0..<16).map { index in
@@ -132,7 +132,7 @@ final class AttachmentsZIPTests: DirectorySuite {
         try LibarchiveZIP.write(entries, to: directory + "/s.zip")
         let zip = try AttachmentsZIP(path: directory + "/s.zip")
         #expect(files(zip) == ["b": Array("four".utf8)])
-        // Not even if a record claims that size.
+        // The entry is missing even if a record claims that size.
         #expect(zip.file(of: "a", size: 80 << 20) == nil)
     }
 }

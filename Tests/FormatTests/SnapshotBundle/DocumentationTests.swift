@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// The article's worked example is what the writer writes.
+/// The worked example in the article about the bundle format matches the writer's output.
 @Suite struct DocumentationTests {
     @Test func bundleFormatExampleIsWritten() throws {
         var fixture = Fixture()

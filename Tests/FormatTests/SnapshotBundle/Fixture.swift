@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A snapshot with attachments, made by code. Each record has an attachment of its own unless the test says otherwise.
+/// A generated snapshot with attachments. Each record has its own attachment unless a test changes that.
 struct Fixture {
     var collection = "main/fixture"
     var timestamp: UInt64 = 1_700_000_000_123
@@ -11,7 +11,7 @@ struct Fixture {
     var metadata = #"{"id":"fixture","bucket":"main","signatures":[]}"#
     var chain = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
-    /// `count` records, each with a small attachment of which every third does not compress.
+    /// Returns a fixture of `count` records with small attachments, every third of which is incompressible.
     static func records(_ count: Int, seed: UInt64 = 1) -> Fixture {
         var random = SplitMix(state: seed)
         var fixture = Fixture()
@@ -75,7 +75,7 @@ struct Fixture {
     }
 }
 
-/// The bytes of a new file that a writer has written.
+/// Returns the bytes that a writer writes to a new file.
 func written(by writer: BundleWriter) throws -> [UInt8] {
     let path = FileManager.default.temporaryDirectory.appending(path: "snapshot-bundle-\(UUID().uuidString).zip").path
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -93,7 +93,7 @@ func write(_ bytes: [UInt8], to path: String) throws {
     try Data(bytes).write(to: URL(fileURLWithPath: path))
 }
 
-/// A suite each of whose tests has a directory of its own.
+/// A test suite in which each test has its own directory.
 class DirectorySuite {
     let directory: String
 
@@ -106,7 +106,7 @@ class DirectorySuite {
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 }
 
-/// Numbers that are the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
+/// A deterministic random number generator: SplitMix64 (Steele, Lea, Flood 2014).
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
@@ -119,13 +119,13 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// What a program printed and how it ended.
+/// The output and exit status of a program.
 struct Outcome {
     let status: Int32
     let output: String
 }
 
-/// Runs a program found in `PATH`, which must be there, and waits for its end.
+/// Runs a program from `PATH` and waits for it to exit. The program must be installed.
 func run(_ program: String, _ arguments: [String], in directory: String? = nil) throws -> Outcome {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -2,11 +2,11 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A ZIP file put together byte by byte, so that any of its fields can be wrong.
+/// A ZIP file built byte by byte, so that any of its fields can be wrong.
 struct HandmadeZIP {
     struct Entry {
         var name: String
-        /// As it lies in the file: compressed, where the method says so.
+        /// The bytes in the file, compressed if the method requires it.
         var data: [UInt8]
         var method: UInt16 = 0
         var flags: UInt16 = 0
@@ -23,13 +23,13 @@ struct HandmadeZIP {
         var localExtra: [UInt8] = []
         var hasDescriptor = false
         var isZIP64 = false
-        /// What the local header says, where that differs.
+        /// Values of the local header, if they differ from the directory.
         var localName: String?
         var localMethod: UInt16?
         var localSize: UInt32?
-        /// Where the directory says the entry is, where that is wrong.
+        /// A wrong offset in the directory.
         var offset: Int?
-        /// How many bytes the directory says that the data has, where that is wrong.
+        /// A wrong compressed size in the directory.
         var directoryPackedSize: UInt32?
         /// Bytes between this entry and the next.
         var gap: [UInt8] = []

@@ -4,14 +4,14 @@ import SnapshotBundle
 import Testing
 
 @Suite struct HostileBundleTests {
-    /// What opening, or else verifying, throws.
+    /// Returns the error from opening or verifying a bundle.
     private func refusal(_ bytes: [UInt8]) -> Failure? {
         let error = failure(of: { try BundleReader(bytes: Bytes(bytes), name: "hostile.zip").verifyContents() })
         #expect(error?.description.hasPrefix("hostile.zip") != false)
         return error
     }
 
-    /// What only opening throws.
+    /// Returns the error from opening a bundle.
     private func openingRefusal(_ bytes: [UInt8]) -> Failure? {
         failure(of: { try BundleReader(bytes: Bytes(bytes), name: "hostile.zip") })
     }
@@ -107,9 +107,9 @@ import Testing
         #expect(try refusal { $0.entries[1].localSize = 7 }?.code == .malformed)
     }
 
-    /// An extra field or a version that makes `unzip` read another name, or skip the entry.
+    /// Extra fields and versions that make `unzip` use a different name or skip the entry.
     @Test func onlyKnownExtraFieldsAndVersionsAreAccepted() throws {
-        // Info-ZIP's Unicode path (0x7075): version 1, a checksum of the name, and the name to use instead.
+        // Info-ZIP's Unicode path (0x7075): version 1, a checksum of the name, and the replacement name.
         let path: [UInt8] = [0x75, 0x70, 9, 0, 1, 0, 0, 0, 0, 0x65, 0x76, 0x69, 0x6C]
         let times: [UInt8] = [0x55, 0x54, 1, 0, 0]
         let truncated: [UInt8] = [0x55, 0x54, 2, 0, 0]
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    /// Attachments of these sizes are read side by side.
+    /// Attachments of these sizes are read concurrently.
     @Test func firstDamagedBundleEntryIsNamed() throws {
         var random = SplitMix(state: 7)
         var fixture = Fixture()
@@ -224,7 +224,7 @@ import Testing
         zip.entries[1].size = 10 << 30
         zip.entries[1].isZIP64 = true
         #expect(openingRefusal(zip.bytes)?.code == .overLimit)
-        // It says less than it holds: only what it says is ever allocated.
+        // The declared size is smaller than the content; no more than the declared size is ever allocated.
         zip.entries[1].size = 1 << 20
         zip.entries[1].isZIP64 = false
         let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
@@ -245,12 +245,13 @@ import Testing
         for fixture in [Fixture.records(0), Fixture.records(3)] {
             let bytes = try fixture.bundle()
             for count in 0..<bytes.count {
-                #expect(openingRefusal(Array(bytes[..<count])) != nil, "cut to \(count) bytes")
+                #expect(openingRefusal(Array(bytes[..<count])) != nil, "truncated to \(count) bytes")
             }
         }
     }
 
-    /// Flips bits at every byte of a small bundle: nothing crashes, and if it is still accepted, it says the same.
+    /// Flips bits in every byte of a small bundle: nothing crashes, and a bundle that is still accepted has the same
+    /// content.
     @Test(arguments: [BundleWriter.Compression.deflate, .storedRecords, .stored])
     func flippedBytesAreCaughtOrHarmless(storage: BundleWriter.Compression) throws {
         let fixture = Fixture.records(4)

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// A bundle is a plain ZIP: other programs open it, and a bundle that another program wrote is one.
+/// A bundle is a plain ZIP file: other programs can read it, and bundles written by other programs are accepted.
 final class InteroperationTests: DirectorySuite {
-    /// 65,531 attachments are 65,535 entries, the most that a ZIP without ZIP64 records can count.
+    /// 65,531 attachments make 65,535 entries, the maximum for a ZIP file without ZIP64 records.
     @Test(.external, arguments: [0, 40, 65_531, 65_532])
     func otherProgramsOpenBundles(count: Int) throws {
         let fixture = Fixture.records(count)
@@ -36,7 +36,7 @@ final class InteroperationTests: DirectorySuite {
         #expect(bsdtar.output.split(separator: "\n").count == 4 + count)
     }
 
-    /// Large entries too, which are compressed piece by piece.
+    /// Includes large entries, which are compressed piece by piece.
     @Test(arguments: [0, 40, 2_000])
     func libarchiveWritesTheSameBytes(count: Int) throws {
         var fixture = Fixture.records(count)
@@ -49,7 +49,7 @@ final class InteroperationTests: DirectorySuite {
             }
             fixture.records.append(("zz", ([], "main-workspace/fixture/zz")))
         }
-        // Many records would be deflated in blocks.
+        // Use stored records, because deflate would compress many records in blocks.
         _ = try fixture.writer(count > 40 ? .storedRecords : .deflate).write(toNewFile: directory + "/b.zip")
         let reader = try BundleReader(path: directory + "/b.zip")
         var entries: [LibarchiveZIP.Entry] = [

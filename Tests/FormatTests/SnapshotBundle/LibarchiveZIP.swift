@@ -2,7 +2,7 @@ import CArchive
 import RemoteSettingsModel
 import Testing
 
-/// A ZIP file that libarchive writes, with settings that keep the machine out of it: what bundles are compared with.
+/// A ZIP file written by libarchive with machine-independent settings, as a reference for bundles.
 enum LibarchiveZIP {
     struct Entry {
         var name: String

@@ -41,7 +41,7 @@ import Testing
         #expect(try LockFile(parsing: Bytes(LockFile().text), path: "l") == LockFile())
     }
 
-    /// A signed state at 2^53 once made a lock that no later command could read.
+    /// A signed state at 2^53 once produced a lock file that no later command could read.
     @Test(arguments: [253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max] as [UInt64])
     func lockFileReadsLargeTimestamps(milliseconds: UInt64) throws {
         var lock = try lock()
@@ -154,7 +154,7 @@ import Testing
         #expect(entry.hasSuffix(", " + place))
     }
 
-    /// A file of a version before 1.0 is read without the catalogue, and written without it.
+    /// The catalogue in a lock file from before 1.0 is ignored on reading and omitted on writing.
     @Test func catalogueOfEarlierVersionsIsLeftOut() throws {
         let id = try CollectionID("publisher/catalogue")
         var lock = try lock()
@@ -169,7 +169,7 @@ import Testing
             let read = try LockFile(parsing: Bytes(utf8: old), path: "l")
             #expect(read.retired == id && String(decoding: read.text, as: UTF8.self) == expected)
         }
-        // Without the reference, it is a collection like any other.
+        // Without the reference, it is an ordinary collection.
         let plain = try LockFile(parsing: Bytes(lock.text), path: "l")
         #expect(plain.retired == nil && plain.collections[id] != nil)
     }

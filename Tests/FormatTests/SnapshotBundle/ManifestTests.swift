@@ -10,7 +10,7 @@ final class ManifestTests: DirectorySuite {
         return fixture
     }
 
-    /// What verifying throws where the manifest's text was changed.
+    /// Returns the error from verifying a bundle with a changed manifest.
     private func refusal(_ part: String, _ replacement: String) throws -> Failure? {
         var zip = try HandmadeZIP(fixture)
         let text = String(decoding: zip.entries[0].data, as: UTF8.self)

@@ -4,7 +4,7 @@ import SnapshotBundle
 import Testing
 
 final class MappedFileTests: DirectorySuite {
-    /// What was opened is what is read and hashed, whatever the path leads to by then.
+    /// A file is read and hashed as opened, even if its path has since been replaced.
     @Test func replacedFileIsReadAsOpened() throws {
         let path = directory + "/bundle.zip"
         let bundle = try Fixture().bundle()

@@ -38,7 +38,7 @@ final class PayloadBlocksTests: DirectorySuite {
 
     @Test func `A block begins at a record, and nothing but ids and sizes decides where`() throws {
         let blocks = try Self.blocks(Self.snapshot(Self.records(600)).payload)
-        // What is written today must be what was written yesterday.
+        // Block boundaries must not change between versions.
         #expect(
             blocks.ranges.map(\.lowerBound) == [
                 0, 34_124, 56_189, 73_243, 99_327, 165_520, 192_604, 239_741, 280_876, 297_923, 320_975, 360_082,
@@ -62,7 +62,7 @@ final class PayloadBlocksTests: DirectorySuite {
         let after = try Self.blocks(Self.snapshot(records, 3).payload)
         let known = Set(before.ranges.map { before.payload.bytes[$0] })
         let changed = after.ranges.filter { !known.contains(after.payload.bytes[$0]) }
-        // The last block has the timestamp.
+        // The last block contains the timestamp.
         #expect(changed.count <= 3)
         #expect(after.ranges.count > 90)
     }
@@ -102,7 +102,7 @@ final class PayloadBlocksTests: DirectorySuite {
         #expect(throws: Failure.self) { try reader.verifyContents(of: snapshot.payload, content: otherContent) }
     }
 
-    /// Written anew in Python from the comment on `PayloadBlocks`.
+    /// An independent Python implementation of the rules in the doc comment of `PayloadBlocks`.
     @Test func `The stream is what the rules say`() throws {
         let bytes = try Self.bundle(Self.snapshot(Self.records(6_000)))
         try write(bytes, to: directory + "/b.zip")

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// Serialised, because time zone, locale and mask are the process's.
+/// Serialized because time zone, locale and umask are process-wide.
 @Suite(.serialized) struct ReproducibilityTests {
     private func withTimeZone<Value>(_ zone: String?, _ body: () throws -> Value) rethrows -> Value {
         let before = ProcessInfo.processInfo.environment["TZ"]
@@ -60,7 +60,7 @@ import Testing
         #expect(try deflated.manifestText() == stored.manifestText())
     }
 
-    /// The manifest's text is part of the format: what is written today must be what was written yesterday.
+    /// The manifest's text is part of the format, so it must not change.
     @Test func manifestTextIsFixed() throws {
         var fixture = Fixture()
         fixture.records = [("a", ([0x68, 0x69], "x/é")), ("b", nil)]

@@ -95,7 +95,7 @@ final class RoundTripTests: DirectorySuite {
         #expect(try contents(new) == contents(old))
     }
 
-    /// More than the 65,535 that a ZIP without its 64-bit records can count.
+    /// More entries than the 65,535 that a ZIP file without ZIP64 records can have.
     @Test func bundleOf66000Attachments() throws {
         let fixture = Fixture.records(66_000)
         let path = directory + "/b.zip"

@@ -45,7 +45,7 @@ final class WriterTests: DirectorySuite {
     @Test func inconsistentSnapshotIsRefused() throws {
         var fixture = Fixture()
         fixture.records = [("b", nil), ("a", nil)]
-        // Nobody can make such a snapshot, so that the writer cannot be given one.
+        // Such a snapshot cannot be created, so it never reaches the writer.
         #expect(throws: Failure.self) { try fixture.snapshot() }
         fixture = Fixture.records(0)
         fixture.timestamp = 999_999_999_999_999_999
@@ -76,7 +76,7 @@ final class WriterTests: DirectorySuite {
         #expect(error.problem == "cannot write: No space left on device")
     }
 
-    /// Above 4 MiB an entry is streamed; what compresses only behind its first 1 MiB is stored.
+    /// Entries above 4 MiB are streamed. They are stored uncompressed if their first 1 MiB does not compress.
     @Test func largeAttachmentsAreStreamed() throws {
         var random = SplitMix(state: 3)
         var noise = [UInt8](repeating: 0, count: 2 << 20)
@@ -116,13 +116,14 @@ final class WriterTests: DirectorySuite {
         #expect(!FileManager.default.fileExists(atPath: path + "3"))
     }
 
-    /// The first 1 MiB of a large entry decides, and the whole of a small one. Contents that were packed beforehand
-    /// have the same bytes.
+    /// Whether a large entry is compressed depends on its first 1 MiB; for a small entry, on all of its content.
+    /// Contents compressed in advance give the same bytes.
     @Test func firstMebibyteDecidesCompression() throws {
         var random = SplitMix(state: 4)
         var fixture = Fixture()
         var noise = (0..<5 << 20).map { _ in UInt8.random(in: 0...255, using: &random) }
-        // Zeros save more than deflating the first 1 MiB of noise costs, and less than all of it costs.
+        // The zeros save more than the overhead of deflating the first 1 MiB of noise, but less than that of deflating
+        // all of it.
         for index in 0..<800 { noise[index] = 0 }
         fixture.records = [
             ("more", (Array(repeating: 7, count: 5 << 20), "more")), ("noise", (Array(noise[1000...]), "noise")),

@@ -3,25 +3,24 @@ import RemoteSettingsModel
 @testable import TargetFilter
 import Testing
 
-/// Compares with PyPI's `pyjexl` 0.3.0, another implementation of the language, where the semantics agree.
+/// Compares with PyPI's `pyjexl` 0.3.0, an independent implementation of the language, where the semantics agree.
 ///
-/// They do not agree, and the generator and the grid keep clear of it, where
-/// - a name is looked up in something that is not there (`env.appinfo.OS` without `appinfo`): pyjexl raises an error,
-///   here as in Gecko the value is `undefined`;
-/// - values of different types are ordered, or a value that is not there: pyjexl raises an error, here nothing is
-///   smaller or larger than what is not there;
-/// - a boolean is compared with a number: in Python `true == 1`;
-/// - empty arrays and objects are tested: Python's are false, JavaScript's are true;
-/// - `%` is given negative numbers (Python rounds down, JavaScript towards zero), a divisor is 0 (an error in Python),
-///   an index is negative (Python counts from the end);
-/// - an argument of a transform is a name: pyjexl evaluates arguments against an empty context;
-/// - a name is looked up in an array: an error in pyjexl, here as in Gecko it looks into the first element;
-/// - what pyjexl's grammar has not: `null`, `.5`, quoted keys, trailing commas, `t()`, `a ?: b`, `intersect`, comments,
-///   `in` an object, identifiers that begin with `true` or `false`; in strings it reads Python's escapes.
+/// The generator and the context grid avoid the cases where the semantics differ:
+/// - property access on an undefined value (`env.appinfo.OS` without `appinfo`): pyjexl raises an error; here, as in
+///   Gecko, the result is `undefined`;
+/// - ordering values of different types, or an undefined value: pyjexl raises an error; here the comparison is false;
+/// - comparing a boolean with a number: in Python `true == 1`;
+/// - empty arrays and objects as conditions: false in Python, true in JavaScript;
+/// - `%` with negative numbers (Python rounds down, JavaScript towards zero), division by 0 (an error in Python),
+///   negative indexes (Python counts from the end);
+/// - names as arguments of a transform: pyjexl evaluates arguments in an empty context;
+/// - property access on an array: an error in pyjexl; here, as in Gecko, it applies to the first element;
+/// - syntax that pyjexl does not support: `null`, `.5`, quoted keys, trailing commas, `t()`, `a ?: b`, `intersect`,
+///   comments, `in` with an object, identifiers that begin with `true` or `false`; pyjexl also reads Python escapes in
+///   strings.
 ///
-/// `scripts/test external` compares generated expressions, and the real ones of the collections of Debian's
-/// firefox-esr.
-/// What Firefox itself makes of an expression is in `Tests/Vectors`.
+/// `scripts/test external` compares generated expressions and the real ones in the collections of Debian's firefox-esr.
+/// `Tests/Vectors` contains the results of Firefox itself.
 struct DifferentialTests {
     private static func cases(_ arguments: String...) throws -> [JSONValue] {
         try output(of: ".cache/venv/bin/python", ["Tests/Comparisons/filter_cases.py"] + arguments)
@@ -47,20 +46,20 @@ struct DifferentialTests {
                 let outcome = expression.outcome(in: context)
                 let isIncluded = letter == UInt8(ascii: "T")
                 if isIncluded { included += 1 } else { excluded += 1 }
-                // pyjexl's error on a version that is not there is a false comparison here; both exclude.
+                // pyjexl raises an error for a missing version; here the comparison is false. Both exclude the record.
                 if outcome.isIncluded != isIncluded || (letter == UInt8(ascii: "F") && outcome != .rejected) {
                     Issue.record("\(text) in \(FilterValue.object(context.root)): \(outcome), not \(letter)")
                 }
             }
         }
-        // Both outcomes must occur, or the comparison says nothing.
+        // The comparison is meaningful only if both outcomes occur.
         #expect(included > 10_000 && excluded > 10_000)
     }
 
     @Test(.external, arguments: 1...6) func generatedExpressionsMatchPyjexl(seed: Int) throws {
         let lines = try Self.cases("generated", "\(seed)", "1500")
         guard case .object(let root)? = lines.first?["context"].map(FilterValue.init) else {
-            Issue.record("there is no context")
+            Issue.record("the output contains no context")
             return
         }
         try #require(lines.count == 1501)
@@ -75,7 +74,7 @@ struct DifferentialTests {
         #expect(kinds.count > 8)
     }
 
-    /// Python has no `undefined`, and rounds when it computes with integers until the end.
+    /// Python has no `undefined`, and its exact integer arithmetic can differ from floating point in the last digits.
     private static func agree(_ found: FilterValue, _ expected: FilterValue) -> Bool {
         switch (found, expected) {
         case (.undefined, .null): true

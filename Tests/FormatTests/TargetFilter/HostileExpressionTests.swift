@@ -3,7 +3,7 @@ import RemoteSettingsModel
 @testable import TargetFilter
 import Testing
 
-/// What a hostile server might send: it excludes its record, and neither hangs nor crashes.
+/// An expression from a hostile server excludes its record; it neither hangs nor crashes the process.
 struct HostileExpressionTests {
     private static let context = FilterContext(
         root: [
@@ -26,8 +26,8 @@ struct HostileExpressionTests {
         #expect(error?.code == .overLimit && error?.description.contains("levels deep") == true, "\(text.prefix(20))")
     }
 
-    /// The deepest expressions that are allowed, parsed and evaluated on a stack smaller than the 512 KiB that threads
-    /// have on Apple's systems. A debug build takes most of it.
+    /// The deepest allowed expressions, parsed and evaluated on a stack smaller than the 512 KiB of a secondary thread
+    /// on Apple platforms. A debug build uses most of it.
     @Test(arguments: [
         repeated("1 + 0 * 1 ^ (", 31) + "1" + repeated(")", 31) + " == 1",
         repeated("1 in [", 30) + "1" + repeated("]", 30) + " == false",
@@ -45,7 +45,7 @@ struct HostileExpressionTests {
             outcome.withLock { $0 = result }
             done.signal()
         }
-        // A sanitizer's frames are several times as large.
+        // Sanitizers make stack frames several times larger.
         thread.stackSize = (ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 320 : 4096) << 10
         thread.start()
         done.wait()
@@ -59,7 +59,7 @@ struct HostileExpressionTests {
         #expect(try FilterExpression(parsing: Self.repeated(" ", 16_379) + "1==1").matches(.empty))
     }
 
-    /// Long is not hostile: a chain of operators needs no depth.
+    /// Long chains of operators are allowed: they need no nesting.
     @Test(arguments: [
         repeated("1 == 2 || ", 1600) + "true", repeated("!", 16_000) + "true", repeated("1+", 8000) + "1 == 8001",
         "[" + repeated("1,", 8000) + "]|length == 8000", repeated("((((1 + ", 1) + "1)))) == 2",

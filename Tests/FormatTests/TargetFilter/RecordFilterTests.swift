@@ -16,7 +16,7 @@ struct RecordFilterTests {
         ("", FilterOutcome.passed), (#","filter_expression":"""#, .passed), (#","filter_expression":" \t\n""#, .passed),
         (#","filter_expression":null"#, .passed), (#","filter_expression":"true""#, .passed),
         (#","filter_expression":"1 == 2""#, .rejected), (#","filter_expression":"1""#, .notBoolean(1)),
-        // Mobile includes a record whose filter is no text. It cannot say for whom the record is.
+        // A filter that is not a string excludes the record, as its audience is unknown. Mobile includes it.
         (#","filter_expression":5"#, .failed(.notAString(found: "a number"))),
         (#","filter_expression":false"#, .failed(.notAString(found: "a boolean"))),
         (#","filter_expression":{}"#, .failed(.notAString(found: "an object"))),
@@ -35,7 +35,7 @@ struct RecordFilterTests {
         #expect(RecordFilter.includes(record: record, context: context) == expected.isIncluded)
     }
 
-    /// All filters of a read share one budget. Outcomes that are already known cost nothing.
+    /// All filters of a read share one budget. Cached outcomes cost nothing.
     @Test func filtersOfAReadShareABudget() throws {
         var filter = RecordFilter(context: context, steps: 1000)
         #expect(filter.outcome(of: "env.beta") == .passed)
@@ -57,7 +57,7 @@ struct RecordFilterTests {
         #expect(filter.outcome(of: "1 == 1") == .passed && filter.unevaluated == 0)
     }
 
-    /// Patterns that alone stay just below the limit of one evaluation.
+    /// Each pattern alone stays just below the limit for one evaluation.
     @Test(.timeLimit(.minutes(1))) func manyCostlyPatternsAreStopped() throws {
         let text = String(repeating: "a", count: 2000)
         var filter = RecordFilter(context: .app(custom: ["text": .string(text)]))
@@ -67,7 +67,7 @@ struct RecordFilterTests {
         #expect(filter.unevaluated > 15_000)
     }
 
-    /// The outcome of a filter is not reused for a filter that Swift's strings cannot tell apart from it.
+    /// A cached outcome is not reused for a canonically equivalent filter, which Swift's `==` considers equal.
     @Test func unicodeFormsAreDistinctInFilters() throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         let context = FilterContext.app(
@@ -96,7 +96,7 @@ struct RecordFilterTests {
         #expect(try FilterExpression(parsing: text).matches(.empty) == (text == "env.missing == null"))
     }
 
-    /// As in Mozilla's mobile client, where the custom members are put in last.
+    /// Custom attributes replace built-in ones, as in Mozilla's mobile client, which merges them last.
     @Test func customAttributeReplacesOfficialOne() throws {
         let context = FilterContext.app(
             channel: "nightly", locale: "de", appID: "org.example", os: "iOS",
@@ -118,7 +118,7 @@ struct RecordFilterTests {
         }
     }
 
-    /// If a chain of names ends in nothing, the value is undefined, so that a negated test includes.
+    /// A missing attribute is undefined, so a negated comparison includes the record.
     @Test func missingAttributeIsUndefined() throws {
         #expect(try FilterExpression(parsing: #"env.appinfo.OS != "iOS""#).matches(.empty))
         #expect(try FilterExpression(parsing: #"env.appinfo.OS == "iOS""#).matches(.empty) == false)

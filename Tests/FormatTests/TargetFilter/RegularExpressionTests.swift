@@ -2,7 +2,7 @@ import RemoteSettingsModel
 @testable import TargetFilter
 import Testing
 
-/// `regExpMatch`; the expected values are those of `String.prototype.match` in a JavaScript engine.
+/// `regExpMatch`; the expected values come from `String.prototype.match` in a JavaScript engine.
 struct RegularExpressionTests {
     private func match(_ text: String, _ pattern: String, _ flags: String = "") throws -> FilterValue {
         let root: FilterObject = ["text": .string(text), "pattern": .string(pattern), "flags": .string(flags)]
@@ -39,8 +39,8 @@ struct RegularExpressionTests {
         #expect(found == expected, "\(pattern) in \(text) gave \(found), not \(expected)")
     }
 
-    /// JavaScript refuses these too, but for lookbehind, `\p`, the flag `y`, and without the flag `u` half of a
-    /// surrogate pair, references to groups that are not there, and a class as the end of a range.
+    /// JavaScript rejects most of these too. It allows lookbehind, `\p` and the flag `y` and, without the flag `u`,
+    /// unpaired surrogates, references to missing groups, and a class as the end of a range.
     @Test(arguments: [
         (#"[\w-b]"#, ""), ("(", ""), (")", ""), ("[", ""), ("a**", ""), ("*", ""), ("a{2,1}", ""), ("(?<=a)b", ""),
         (#"\p{L}"#, "u"), (#"\1"#, ""), ("[b-a]", ""), ("\\", ""), (#"\k<x>"#, ""), ("(?<x>a)(?<x>b)", ""),

@@ -12,7 +12,6 @@ struct TransformTests {
         #expect(found == expected, "\(text) gave \(found), not \(expected)")
     }
 
-    /// A wrong input type gives `undefined`.
     @Test(arguments: [
         "5|length", "null|length", "5|keys", "null|keys", "5|mapToProperty('a')", "{a: 1}|mapToProperty('a')",
         "[1]|mapToProperty", "[1]|mapToProperty(0)", "1|versionCompare('1')", "'1'|versionCompare",
@@ -35,7 +34,7 @@ struct TransformTests {
         ("'app.on'|preferenceIsUserSet", false), ("'app.on'|preferenceExists", true),
         ("'none'|preferenceExists", false), ("'app.on'|preferenceValue", false),
         ("'2015-01-01'|date < 1451606400000", true), ("1451606400000|date == '2016-01-01'|date", true),
-        // Gecko's own known samples (`test_FilterExpressions.js`, `test_Sampling.js`), and values computed with Python's
+        // Gecko's own samples (`test_FilterExpressions.js`, `test_Sampling.js`), and values computed with Python's
         // hashlib from the description of the algorithm.
         ("['test']|stableSample(1)", true), ("['test']|stableSample(0)", false), ("['test-1']|stableSample(0.5)", true),
         ("['test-4']|stableSample(0.5)", false), ("['test-1']|bucketSample(0, 5, 10)", true),
@@ -49,7 +48,7 @@ struct TransformTests {
     @Test(arguments: rows)
     func transforms(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
 
-    /// The values are those of `Date.parse` in a JavaScript engine with the time zone UTC.
+    /// The expected values come from `Date.parse` in a JavaScript engine with the time zone UTC.
     @Test(arguments: [
         ("1970-01-01", 0), ("2016-04-22", 1_461_283_200_000), ("2016-04", 1_459_468_800_000),
         ("2016", 1_451_606_400_000), ("2016-04-22T12:30", 1_461_328_200_000),
@@ -85,7 +84,7 @@ struct TransformTests {
         }
     }
 
-    /// Mozilla's chain of versions, each before the next; those in one row are equal.
+    /// Mozilla's example of version ordering: rows in ascending order; the versions in one row are equal.
     @Test func versionsAreOrderedAsByMozilla() throws {
         let rows = [
             ["a.b"], ["0.9"], ["1.-1"], ["1.0a"], ["1.0a1"], ["1.0b1pre"], ["1.0b1"], ["1.0pre1a"], ["1.0pre1"],

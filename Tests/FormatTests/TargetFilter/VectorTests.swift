@@ -3,8 +3,8 @@ import RemoteSettingsModel
 import TargetFilter
 import Testing
 
-/// `Tests/Vectors/target-filters.json`, whose results are those of a real Firefox (`Tests/Firefox`), except for the
-/// vectors that say what Firefox does differently.
+/// `Tests/Vectors/target-filters.json` contains the results of a real Firefox (`Tests/Firefox`), except for vectors that
+/// differ and state Firefox's result.
 struct VectorTests {
     @Test func firefoxVectors() throws {
         let file = repository.appending(path: "Tests/Vectors/target-filters.json")
@@ -15,7 +15,7 @@ struct VectorTests {
             let text = try #require(vector["expression"]?.string)
             let name = try #require(vector["context"]?.string)
             guard case .object(let root)? = document["contexts"]?[name].map(FilterValue.init) else {
-                Issue.record("\(text): there is no context \(name)")
+                Issue.record("\(text): context \(name) is missing")
                 continue
             }
             let result = try #require(vector["result"])

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import Testing
 import X509
 
-/// Reading a chain's text, before anything about it is verified.
+/// Parsing of a chain, before any verification.
 struct CertificateChainTests {
     private func chain(_ text: String) throws -> CertificateChain {
         try CertificateChain(pem: Bytes(utf8: text))
@@ -40,7 +40,7 @@ struct CertificateChainTests {
         #expect(throws: Failure.notPEM(found: "no certificate in \(text.utf8.count) bytes")) { try chain(text) }
     }
 
-    /// An x5u may lead to any machine: what it answers is not for the reader of a log.
+    /// An x5u may point to any server, so its response must not be quoted in logs.
     @Test(arguments: ["token=hunter2", "----- hunter2 -----", "-----BEGIN hunter2-----"])
     func chainErrorDoesNotQuoteContent(text: String) {
         expectFailure(.certificate, "the certificate chain is not a list of PEM certificates") { try chain(text) }
@@ -93,7 +93,7 @@ struct CertificateChainTests {
         let made = try TestPKI().issue()
         let anchors = try made.anchors
         let bytes = try made.pem
-        // The last line break is the only byte that is not missed.
+        // Only the final line break may be missing.
         for end in 0..<bytes.count - 1 {
             let error = failure {
                 try CertificateChain(pem: bytes[0..<end])
@@ -104,7 +104,7 @@ struct CertificateChainTests {
                 "the certificate chain is truncated in certificate", "the chain has only one certificate",
                 "the chain has no root",
             ].contains { error?.code == .certificate && error?.description.contains($0) == true }
-            #expect(isCut, "broken off after \(end) bytes: \(String(describing: error))")
+            #expect(isCut, "truncated after \(end) bytes: \(String(describing: error))")
         }
     }
 }

@@ -5,7 +5,7 @@ import SwiftASN1
 import Testing
 import X509
 
-/// What the certificates of a chain say about their own use.
+/// Constraints and extensions of the certificates in a chain.
 struct ChainConstraintTests {
     @Test(arguments: [BasicConstraints.notCertificateAuthority, nil])
     func issuerMustBeCertificateAuthority(constraints: BasicConstraints?) throws {
@@ -149,7 +149,7 @@ struct ChainConstraintTests {
         }
     }
 
-    /// RFC 5280 lets these pass; X509's own verifier does not.
+    /// RFC 5280 exempts these from name constraints; swift-certificates' own verifier does not.
     @Test func nameConstraintsBindSelfIssuedAuthorities() throws {
         var pki = TestPKI()
         pki.root.nameConstraints = NameConstraints(permittedDNSDomains: ["mozilla.org"])
@@ -221,7 +221,7 @@ struct ChainConstraintTests {
 
     @Test func sha1CertificateSignatureIsRefused() throws {
         var made = try TestPKI().issue()
-        // The same certificate with another signature: it is refused for how it is signed, before it is checked.
+        // The same certificate with an RSA signature: the algorithm is rejected before the signature is checked.
         var serializer = DER.Serializer()
         try serializer.appendConstructedNode(identifier: .sequence) { certificate in
             certificate.serializeRawBytes(made.certificates[1].tbsCertificateBytes)

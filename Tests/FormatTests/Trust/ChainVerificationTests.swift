@@ -94,7 +94,6 @@ struct ChainVerificationTests {
         #expect(throws: Never.self) { try made.verified(at: last) }
         let before = Timestamp(milliseconds: first.milliseconds - 1)
         let after = Timestamp(milliseconds: last.milliseconds + 1)
-        // A millisecond outside is refused.
         expectFailure(.certificate, " is not valid yet: ") { try made.verified(at: before) }
         expectFailure(.certificate, " expired: ") { try made.verified(at: after) }
     }
@@ -106,7 +105,7 @@ struct ChainVerificationTests {
         var made = try TestPKI().issue()
         made.certificates = order.map { made.certificates[$0] }
         let expected = (0...2).compactMap { original in order.firstIndex(of: original).map { made.label($0 + 1) } }
-        // Whatever stands last is pinned, so that only the order is wrong.
+        // The pin is the last certificate, whichever it is, so that only the order is wrong.
         #expect(throws: Failure.reordered(expected: expected)) { try made.verified() }
     }
 

@@ -3,7 +3,7 @@ import SnapshotBundle
 import Testing
 import X509
 
-/// What errors say: what was expected, what was found, and nothing that foreign text could forge.
+/// Error messages state what was expected and found, and untrusted text cannot forge them.
 struct ErrorDescriptionTests {
     @Test func expiredCertificateErrorText() throws {
         let made = try TestPKI().issue()

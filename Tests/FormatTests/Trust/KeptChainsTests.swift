@@ -13,7 +13,7 @@ import Testing
         #expect(KeptChains(text: kept.text).chains == kept.chains)
     }
 
-    /// What reads one chain reads the first: this package before it knew of more, and every reader of PEM.
+    /// Readers of a single chain, such as older versions of this package and any PEM parser, get the first one.
     @Test func keptChainsReadAsPEMGiveTheFirst() throws {
         let (one, other) = (try TestPKI().issue(), try TestPKI().issue())
         let kept = KeptChains(try one.pem, [try other.pem])

@@ -3,12 +3,12 @@ import RemoteSettingsModel
 @testable import SnapshotBundle
 import Testing
 
-/// Chains that Mozilla made, with RSA authorities and old OpenSSL extensions, and a signature made under one of them.
+/// Chains issued by Mozilla, with RSA authorities and old OpenSSL extensions, and a signature made under one of them.
 ///
 /// `Tests/fetch-autograph-chains` fetches them; without them these tests fail.
 @Suite(.external) struct MozillaChainTests {
     static let signer = SignerName("normandy.content-signature.mozilla.org")
-    /// All of both chains was valid then.
+    /// All certificates of both chains were valid at this time.
     static let time = TestPKI.time("2019-10-23")
     static let roots = [
         "stage": "DB:74:CE:58:E4:F9:D0:9E:E0:42:36:BE:6C:C5:C4:F6:6A:E7:74:7D:C0:21:42:7A:03:BC:2F:57:0C:8B:9B:90",

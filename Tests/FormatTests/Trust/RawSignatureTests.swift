@@ -3,7 +3,7 @@ import RemoteSettingsModel
 @testable import SnapshotBundle
 import Testing
 
-/// One signature over one payload.
+/// A single signature over a payload.
 struct RawSignatureTests {
     static let payload = Bytes(utf8: #"{"data":[{"id":"a"}],"last_modified":"1700000000000"}"#)
     /// The order of P-384, from FIPS 186-4, D.1.2.4.
@@ -60,7 +60,7 @@ struct RawSignatureTests {
     }
 
     @Test func signatureBase64PaddingIsOptional() throws {
-        // 96 bytes need no padding; whether a text with some is read shows in the error about its length.
+        // 96 bytes need no padding. With other lengths, the error shows whether padded base64 was decoded.
         for padded in [false, true] {
             for count in [95, 97] {
                 #expect(throws: Failure.wrongSignatureLength(found: count)) {
@@ -70,7 +70,7 @@ struct RawSignatureTests {
         }
     }
 
-    /// 102 bytes are a signature in DER.
+    /// 102 bytes is the length of a DER signature.
     @Test(arguments: [0, 1, 48, 95, 97, 98, 102, 192])
     func signatureOfWrongLengthIsRefused(count: Int) {
         #expect(throws: Failure.wrongSignatureLength(found: count)) { try verify([UInt8](repeating: 1, count: count)) }
@@ -79,7 +79,7 @@ struct RawSignatureTests {
     @Test(arguments: ["+", "/", " ", "\n", "=", "\u{0}", "é", "%"])
     func signatureWithInvalidCharacterIsRefused(character: String) throws {
         let text = base64URL(try made.rawSignature(over: Self.payload))
-        // As many bytes as before, so that the length is right.
+        // Keeps the number of bytes, so that the length is valid.
         let changed = character + text.dropFirst(character.utf8.count)
         expectFailure(.untrusted, "the signature is not base64url: character 1, ") {
             try chain.verify(changed, over: Self.payload)

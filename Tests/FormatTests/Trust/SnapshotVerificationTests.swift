@@ -2,7 +2,7 @@
 @testable import SnapshotBundle
 import Testing
 
-/// A snapshot with its signatures, the verdicts on their chains given.
+/// Verification of a snapshot's signatures, given the results of verifying their chains.
 struct SnapshotVerificationTests {
     static let timestamp = Timestamp(milliseconds: 1_700_000_000_000)
     static let payload = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000000"}"#)
@@ -137,7 +137,7 @@ struct SnapshotVerificationTests {
         #expect(throws: Failure.noSignatures) { try snapshot([]).verified(with: chains) }
     }
 
-    /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
+    /// A server that signs with a bare key sends an empty x5u: without a chain, the signature cannot be verified.
     @Test func signatureWithoutChainIsRefused() throws {
         let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
         #expect(throws: Failure.noChains) { try snapshot([bare]).verified(with: chains) }

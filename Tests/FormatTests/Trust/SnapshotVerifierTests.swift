@@ -2,7 +2,7 @@ import RemoteSettingsModel
 @testable import SnapshotBundle
 import Testing
 
-/// What was kept together with its chain: a bundle or a cache file.
+/// Verification of data stored together with its chain: a bundle or a cache file.
 struct SnapshotVerifierTests {
     private let made: TestChain
     private let collection: CollectionID
@@ -29,7 +29,7 @@ struct SnapshotVerifierTests {
         try verifier.believe(try snapshot(of: timestamp, signedBy: made), .kept(try made.pem, verifiedAt: time))
     }
 
-    /// Who writes a cache file chooses the time: an expired key must not sign newer data than its certificate's end.
+    /// The author of a cache file chooses its verification time, so an expired key must not be able to sign newer data.
     @Test func snapshotNewerThanVerificationIsRefused() throws {
         let day = Timestamp(milliseconds: TestPKI.now.milliseconds + 86_400_000)
         #expect(try verify(TestPKI.now, at: TestPKI.now).timestamp == TestPKI.now)
@@ -43,7 +43,7 @@ struct SnapshotVerifierTests {
         }
     }
 
-    /// The pin authenticates the root. Whether the root has signed itself is checked before a chain is kept.
+    /// The pin authenticates the root. The root's self-signature is checked before a chain is stored.
     @Test func pinnedCertificateThatIsNoRoot() throws {
         let made = try TestPKI.chain { $0.root.forger = $0.intermediate.key }
         let (snapshot, pem) = (try snapshot(of: TestPKI.now, signedBy: made), try made.pem)
@@ -56,7 +56,7 @@ struct SnapshotVerifierTests {
         }
     }
 
-    /// A server that runs for years meets a new chain every few weeks.
+    /// A long-running server encounters a new chain every few weeks.
     @Test func verifiedChainCacheIsBounded() throws {
         let chains = try (0..<SnapshotVerifier.mostChains + 2).map { _ in try TestPKI().issue() }
         let roots = TrustAnchors(try chains.flatMap { try $0.anchors.roots })

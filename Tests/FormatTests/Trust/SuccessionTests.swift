@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// Compares ``succession(of:after:in:)`` with the table in its comment, for every case there is.
+/// Compares ``succession(of:after:in:)`` with the table in its doc comment, for every possible case.
 struct SuccessionTests {
-    /// A case, which knows the words of the table.
+    /// A case that evaluates the conditions of the table.
     private struct Case: CustomStringConvertible {
         let offered: Standing
         let held: Standing
@@ -66,14 +66,14 @@ struct SuccessionTests {
         return all
     }()
 
-    /// All cases. States with the same records have the same timestamp, because it is part of them.
+    /// All cases. States with the same records have the same timestamp, because the records include it.
     private static let cases: [Case] = standings.flatMap { offered in
         standings.flatMap { held in
             situations.map { Case(offered: offered, held: held, situation: $0) }
         }
     }.filter { $0.situation.hasSameRecords != true || $0.offered.timestamp == $0.held.timestamp }
 
-    /// The rows of the table in the comment of the function.
+    /// The rows of the table in the function's doc comment.
     private func table() throws -> [(conditions: [Substring], verdict: Substring)] {
         let file = repository.appending(path: "Sources/Format/SnapshotBundle/Trust/Succession.swift")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -98,7 +98,7 @@ struct SuccessionTests {
         for (row, count) in zip(rows, decided) where count == 0 { Issue.record("\(row) never decides") }
     }
 
-    /// Whoever wins does not depend on which state is offered, if both are at hand.
+    /// Of two stored states, the winner does not depend on which one is offered.
     @Test func successionOfStoredStatesIsOrdered() {
         let situations = Self.situations.filter {
             $0.occasion == .stored && !$0.isRejected && $0.hasSameRecords != true
@@ -114,7 +114,7 @@ struct SuccessionTests {
         }
     }
 
-    /// What no row may ever allow.
+    /// Guarantees that hold whatever the table says.
     @Test func serverStateNeverUnsignsOrRollsBack() {
         for each in Self.cases where each.situation.occasion == .fetched && each.offered.isOwn && each.held.isOwn {
             let verdict = succession(of: each.offered, after: each.held, in: each.situation)

@@ -6,11 +6,11 @@ import SwiftASN1
 import Testing
 import X509
 
-/// A throw-away authority whose chains break exactly the rule that a test is about.
+/// A temporary certificate authority. Each test changes its certificates to break exactly one rule.
 ///
-/// By default: leaf, intermediate and root, all P-384, shaped as Mozilla's are, and good at ``TestPKI/now``.
+/// By default: leaf, intermediate and root, all P-384, structured like Mozilla's, and valid at ``TestPKI/now``.
 struct TestPKI {
-    /// One certificate to be made.
+    /// The properties of a certificate to issue.
     struct Recipe {
         var name: String
         var version = Certificate.Version.v3
@@ -23,7 +23,7 @@ struct TestPKI {
         var nameConstraints: NameConstraints?
         var alternativeNames: [GeneralName] = []
         var others: [Certificate.Extension] = []
-        /// Signs instead of the issuer, under the issuer's name.
+        /// Signs the certificate in place of the issuer, under the issuer's name.
         var forger: Certificate.PrivateKey?
     }
 
@@ -68,7 +68,7 @@ struct TestPKI {
         return TestChain(certificates: certificates, leafKey: leaf.key)
     }
 
-    /// A chain that differs from a good one.
+    /// Returns a valid chain with the given change.
     static func chain(_ change: (inout TestPKI) -> Void) throws -> TestChain {
         var pki = TestPKI()
         change(&pki)
@@ -112,7 +112,7 @@ extension TestPKI.Recipe {
     }
 }
 
-/// Certificates that were made, and the key of the leaf.
+/// Issued certificates and the key of the leaf.
 struct TestChain {
     var certificates: [Certificate]
     let leafKey: Certificate.PrivateKey
@@ -135,14 +135,14 @@ struct TestChain {
         return CertificateLabel(position: position, count: certificates.count, subject: name ?? "")
     }
 
-    /// - Parameter pins: by default the chain's own root.
+    /// - Parameter pins: defaults to the chain's own root.
     func verified(
         signer: SignerName = .remoteSettings, at time: Timestamp = TestPKI.now, pins: TrustAnchors? = nil
     ) throws -> VerifiedChain {
         try CertificateChain(pem: pem).verified(anchors: pins ?? anchors, signer: signer, at: time)
     }
 
-    /// Raw r and s over the content-signature message of `payload`.
+    /// Returns the raw r and s over the content-signature message of `payload`.
     func rawSignature(over payload: Bytes) throws -> [UInt8] {
         let message = Array("Content-Signature:\0".utf8) + payload.array
         let key = try P384.Signing.PrivateKey(pemRepresentation: leafKey.serializeAsPEM().pemString)
@@ -160,7 +160,7 @@ func base64URL(_ bytes: [UInt8], padded: Bool = false) -> String {
     return padded ? text : String(text.prefix { $0 != "=" })
 }
 
-/// What `body` fails with; `nil` if it does not fail, or with something else.
+/// Returns the `Failure` that `body` throws; `nil` if it succeeds or throws a different error.
 func failure(of body: () throws -> some Any) -> Failure? {
     do {
         _ = try body()
@@ -170,7 +170,7 @@ func failure(of body: () throws -> some Any) -> Failure? {
     }
 }
 
-/// Expects that `body` fails with this code, and with a sentence that has all these parts.
+/// Expects `body` to fail with this code and a message that contains all these parts.
 func expectFailure(
     _ code: Failure.Code, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation,
     of body: () throws -> some Any

@@ -5,11 +5,11 @@ import Testing
 @testable import RemoteSettingsHTTP
 
 @Suite struct ForgeTests {
-    /// Answers every request with the same, and keeps what was asked.
+    /// Gives every request the same response, and records the requests.
     private final class Host: HTTPTransport {
         struct Body: HTTPBody {
             var left: [[UInt8]]
-            /// Whether the body breaks off.
+            /// Whether the body ends early.
             let breaks: Bool
             mutating func next() async throws(Failure) -> [UInt8]? {
                 if left.isEmpty, breaks { throw Failure("host", .truncated(expected: 100, received: 2)) }
@@ -120,7 +120,7 @@ import Testing
         #expect(try name(pipeline, "/srv/origin.git") == "GitLab")
     }
 
-    /// People may edit the text of a request.
+    /// People may edit the description of a pull request.
     @Test func pullRequestNotesRoundTrip() throws {
         var failing = Failing()
         failing.collections = [try CollectionID("main/a"): "2026-01-02"]

@@ -17,9 +17,9 @@ enum BundleWords {
     ]
 }
 
-/// A bundle put together from its parts, with everything that depends on them made to fit.
+/// A bundle built from its parts, with a matching manifest.
 struct MadeBundle {
-    /// Apart by zero bytes: the payload, the metadata, the chain (empty for none), and any number of attachments.
+    /// Separated by zero bytes: the payload, the metadata, the chain (empty for none), and any number of attachments.
     let parts: [[UInt8]]
 
     init(_ input: [UInt8]) {
@@ -31,11 +31,12 @@ struct MadeBundle {
         Dictionary(parts.dropFirst(3).map { (SHA256Digest(hashing: Bytes($0)), $0) }) { first, _ in first }
     }
 
-    /// `nil` if the payload is none, or names attachments that no bundle can have.
+    /// Returns `nil` if the payload is invalid, or lists attachments that no bundle can contain.
     func bytes(of collection: CollectionID = fuzzedCollection) -> [UInt8]? {
         guard let payload = try? Payload(parsing: Bytes(parts[0])),
             let named = try? Manifest.files(namedBy: payload.records, file: "made"),
-            // No later time fits the manifest. Every way in refuses what is more than a day ahead of the clock.
+            // Later timestamps do not fit in the manifest. Every import rejects timestamps more than a day in the
+            // future.
             payload.timestamp.milliseconds < 1_000_000_000_000_000_000
         else { return nil }
         let attachments = attachments
@@ -99,8 +100,8 @@ extension FuzzTarget {
         for digest in reader.attachments {
             let size = try? reader.attachmentSize(digest)
             if let attachment = try? reader.attachment(digest) {
-                try require(attachment.count == size, "an attachment of another size than its entry says")
-                try require(SHA256Digest(hashing: attachment) == digest, "an attachment of another hash")
+                try require(attachment.count == size, "the attachment's size differs from its entry's")
+                try require(SHA256Digest(hashing: attachment) == digest, "the attachment's hash is wrong")
             }
             if let packed = try? reader.packedAttachment(digest), let unpacking = try? packed.unpacking() {
                 var piece = [UInt8](repeating: 0, count: 4096)
@@ -111,12 +112,12 @@ extension FuzzTarget {
         _ = try? reader.chain()
         _ = try? reader.payload()
         guard let manifest = try accepted(try reader.verifyContents(), from: file) else { return }
-        try require(try Bytes(manifest.text) == reader.manifestText(), "a manifest of another text")
+        try require(try Bytes(manifest.text) == reader.manifestText(), "the manifest's text differs")
         let payload = try reader.payload()
-        try require(payload.records.count == manifest.head.records, "another number of records")
-        try require(payload.timestamp == manifest.head.timestamp, "another timestamp")
-        try require(reader.attachments.count == manifest.head.attachments, "another number of attachments")
-        for digest in reader.attachments { try require(try reader.attachment(digest) != nil, "no attachment") }
+        try require(payload.records.count == manifest.head.records, "the number of records differs")
+        try require(payload.timestamp == manifest.head.timestamp, "the timestamp differs")
+        try require(reader.attachments.count == manifest.head.attachments, "the number of attachments differs")
+        for digest in reader.attachments { try require(try reader.attachment(digest) != nil, "missing attachment") }
     }
 
     static let serverZIP = FuzzTarget(
@@ -141,7 +142,7 @@ extension FuzzTarget {
         for name in ["a", "b", "c", "a.meta.json"] {
             for size in sizes {
                 guard let file = zip.file(of: name, size: size) else { continue }
-                try require(file.count == size, "\(file.count) bytes where \(size) were asked for")
+                try require(file.count == size, "\(file.count) bytes, expected \(size)")
             }
         }
     }
@@ -174,13 +175,13 @@ extension FuzzTarget {
         let text = Bytes(lock.text)
         do {
             let again = try LockFile(parsing: text, path: file)
-            try require(again.text == lock.text, "written again, it differs: \(text.text)")
+            try require(again.text == lock.text, "the lock file differs when rewritten: \(text.text)")
             for (id, entry) in lock.collections {
                 let found = try LockFile.collection(id, in: text, path: file)
-                try require(found == entry, "the entry of \(id) alone is another one: \(text.text)")
+                try require(found == entry, "the entry of \(id) differs when read alone: \(text.text)")
             }
         } catch let error as Failure {
-            throw Finding("what was written cannot be read: \(error): \(text.text)")
+            throw Finding("the written lock file cannot be read: \(error): \(text.text)")
         }
     }
 }

@@ -29,7 +29,7 @@ extension FuzzTarget {
             "\r\n", "\n", " ", "\t", "MII", "AAAA", "/", "+", "-", "_", "\u{0}",
         ],
         seeds: { source in
-            // A chain that a recipe has issued once: signatures are made with random numbers.
+            // A chain issued once from a recipe, because signatures contain random numbers.
             guard !source.isRepeatable else { return [source.file("Tests/Faults/chain.pem")].compactMap(\.self) }
             return try [[], [1], [UInt8](repeating: 2, count: 40)].map { input in
                 var recipe = ChainRecipe(input)
@@ -38,12 +38,12 @@ extension FuzzTarget {
         }
     ) { input in try compare(Bytes(input)) }
 
-    /// When the certificates of recipes are valid, and those of real bundles.
+    /// Times at which the certificates of recipes and of real bundles are valid.
     private static let times = [ChainRecipe.now, 1_763_800_000_000, 1_795_300_000_000].map(
         Timestamp.init(milliseconds:))
 
-    /// If a chain is taken, X509's verifier must take it too. That one checks neither purposes nor uses of keys, so
-    /// that it takes some chains that are refused here.
+    /// If a chain is accepted, X509's verifier must accept it, too. That verifier checks neither purposes nor key
+    /// usage, so it accepts some chains that are rejected here.
     private static func compare(_ text: Bytes) throws {
         guard let chain = try accepted(try CertificateChain(pem: text)) else { return }
         let anchors = TrustAnchors([chain.root])
@@ -53,15 +53,15 @@ extension FuzzTarget {
                     continue
                 }
                 let verdict = waited { await referenceVerdict(text, at: time) }
-                try require(verdict == nil, "taken for \(signer) at \(time); X509: \(verdict ?? "")")
+                try require(verdict == nil, "accepted for \(signer) at \(time); X509: \(verdict ?? "")")
             }
         }
     }
 
-    /// Why X509 refuses a chain; `nil` if it takes it.
+    /// Returns why X509 rejects a chain; `nil` if it accepts it.
     private static func referenceVerdict(_ text: Bytes, at time: Timestamp) async -> String? {
         do {
-            // RFC 7468 lets a reader take lines of any length, which swift-asn1's reader does not.
+            // RFC 7468 lets a parser accept lines of any length, but swift-asn1's parser does not.
             var certificates: [Certificate] = []
             var block: String?
             for line in text.array.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
@@ -91,7 +91,7 @@ extension FuzzTarget {
     }
 }
 
-/// Says that the extensions are understood that X509's policies leave to others.
+/// Declares the extensions as understood that X509's own policies do not check.
 private struct PurposesAndNames: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [
         .X509ExtensionID.extendedKeyUsage, .X509ExtensionID.subjectAlternativeName,
@@ -102,7 +102,7 @@ private struct PurposesAndNames: VerifierPolicy {
     }
 }
 
-/// The result of an asynchronous function, waited for.
+/// Waits for the result of an asynchronous function.
 func waited<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
     let box = ResultBox<Value>()
     let isDone = DispatchSemaphore(value: 0)
@@ -120,7 +120,7 @@ private final class ResultBox<Value: Sendable>: Sendable {
     let value = Mutex<Value?>(nil)
 }
 
-/// A chain of certificates. Each byte of an input chooses one of their properties; zeros choose those of a good chain.
+/// A chain of certificates. Each input byte selects a property; zeros select those of a valid chain.
 struct ChainRecipe {
     static let now: UInt64 = 1_770_000_000_000
     static let signer = "s.example.org"
@@ -133,7 +133,7 @@ struct ChainRecipe {
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element { elements[choice(elements.count)] }
 
-    /// Fixed, so that an input always makes the same keys.
+    /// Fixed, so that an input always uses the same keys.
     private static let keys: [P256.Signing.PrivateKey] = (1...6).compactMap { number in
         try? P256.Signing.PrivateKey(rawRepresentation: [UInt8](repeating: 0, count: 31) + [number])
     }
@@ -223,7 +223,7 @@ struct ChainRecipe {
         return extensions
     }
 
-    /// The certificates as DER, leaf first.
+    /// Returns the certificates as DER, leaf first.
     mutating func issue() throws -> [[UInt8]] {
         let count = pick([3, 2, 4, 5, 3, 8])
         let subjects = (0..<count).map { index in choice(8) == 7 ? "same" : "name \(index)" }
@@ -263,7 +263,7 @@ struct ChainRecipe {
         if case .p384 = key { .ecdsaWithSHA384 } else { .ecdsaWithSHA256 }
     }
 
-    /// The certificate's DER; with edits, changed at these offsets, and signed again.
+    /// Returns the certificate's DER. If there are edits, applies them at their offsets and signs the result again.
     private static func signed(_ certificate: Certificate, edits: [(Int, Int)], by key: Key) throws -> [UInt8] {
         var serializer = DER.Serializer()
         guard !edits.isEmpty else {

@@ -22,21 +22,21 @@ extension FuzzTarget {
         }
     ) { input in
         let whole = read([input])
-        try require(read(input.map { [$0] }) == whole, "fed byte by byte, the events are others")
+        try require(read(input.map { [$0] }) == whole, "the events differ when fed byte by byte")
         let middle = input.count / 2
         try require(
-            read([Array(input[..<middle]), Array(input[middle...])]) == whole, "fed in two parts, the events are others"
+            read([Array(input[..<middle]), Array(input[middle...])]) == whole, "the events differ when fed in two parts"
         )
         for event in whole.events {
             guard let update = try? UpdateEvent(event) else { continue }
             let again = read([Array(update.text(id: "1").utf8)]).events
             try require(
                 again.count == 1 && (try? UpdateEvent(again[0])) == update,
-                "written and read again, it is another event: \(update)")
+                "the event differs when read back: \(update)")
         }
     }
 
-    /// All that a reader takes from a stream.
+    /// Everything that a reader gets from a stream.
     private struct Content: Equatable {
         var events: [StreamedEvent] = []
         var lastEventID = ""

@@ -14,8 +14,8 @@ extension FuzzTarget {
         }
     ) { input in
         let whole = decoded([input])
-        try require(whole == nil || whole == newFile.array, "another file was accepted")
-        try require(decoded(input.map { [$0] }) == whole, "fed byte by byte, the outcome is another")
+        try require(whole == nil || whole == newFile.array, "a wrong file was accepted")
+        try require(decoded(input.map { [$0] }) == whole, "the outcome differs when fed byte by byte")
     }
 
     private static let oldFile = Bytes(utf8: (0..<400).map { "||tracker-\($0 * 7_919 % 10_007).example^\n" }.joined())

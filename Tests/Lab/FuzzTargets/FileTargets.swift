@@ -4,13 +4,14 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of this process alone, in memory if the system has such a place.
+/// A private directory of this process, in memory if possible.
 struct Scratch: Sendable {
     let path: String
 
     init(_ name: String) {
         let parent = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
-        // As long in each process, since what reads a path would take other ways through the code.
+        // The length is the same in each process, because code that reads a path would otherwise take different
+        // branches.
         path = parent + String(format: "/rsfuzz-%010d-", ProcessInfo.processInfo.processIdentifier) + name
     }
 
@@ -58,10 +59,10 @@ extension FuzzTarget {
             name.hasSuffix(".zip") || name.hasSuffix(".tar") ? .open : .extract(as: name)
         }
         do { try extraction.extract("\(scratch.path)/input") } catch {
-            try require(!"\(error)".isEmpty, "an error without a text")
+            try require(!"\(error)".isEmpty, "an error without a description")
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: scratch.path)
-        try require(Set(left) == ["input", "out"], "written beside the directory: \(left)")
+        try require(Set(left) == ["input", "out"], "files written outside the directory: \(left)")
         for name in FileManager.default.enumerator(atPath: directory) ?? FileManager.DirectoryEnumerator() {
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")
             let type = attributes[.type] as? FileAttributeType
@@ -104,7 +105,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Changes a header's name, size, type or link, and makes the checksums right again.
+    /// Changes a header's name, size, type or link, and fixes the checksums.
     private static func mutateTar(_ bytes: inout [UInt8], _ random: inout FuzzRandom) {
         guard bytes.count >= 512 else { return }
         let head = random.below(bytes.count / 512) * 512
@@ -147,7 +148,7 @@ extension FuzzTarget {
         var text = Array(parts[parts.count - 1])
         let log = try? RedoLog(parsing: Bytes(text), path: "log")
         if var log {
-            try require(RedoLog(parsing: Bytes(log.text), path: "log") == log, "it is not read as it was written")
+            try require(RedoLog(parsing: Bytes(log.text), path: "log") == log, "the log differs when read back")
             log.replaces = SHA256Digest(hashing: Bytes(Array(parts[0])))
             text = log.text
         }
@@ -159,14 +160,14 @@ extension FuzzTarget {
             return transaction?.before
         }
         guard let after else { throw Finding("the commit was not finished") }
-        try require(log != nil || after == plain, "something was taken from a log that is not whole")
+        try require(log != nil || after == plain, "an incomplete log was applied")
         for id in log?.staged ?? [] {
             guard let entry = after.collections[id], plain.collections[id] != entry else { continue }
             try require(
                 entry.bundle.sha256 == SHA256Digest(hashing: Bytes(utf8: "bundle")) && entry.bundle.size == 6,
-                "a log about another bundle was taken")
+                "a log for a different bundle was applied")
         }
-        try require(!FileStore.exists(directory.redoLogPath), "the log is left")
+        try require(!FileStore.exists(directory.redoLogPath), "the log was not removed")
     }
 
     static let configuration = FuzzTarget(

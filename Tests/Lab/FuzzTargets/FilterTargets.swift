@@ -45,17 +45,17 @@ extension FuzzTarget {
         }
         guard let expression = try accepted(try FilterExpression(parsing: text)) else { return }
         let outcome = expression.outcome(in: context)
-        try require(!outcome.description.isEmpty, "an outcome without a text")
-        // By their texts: NaN does not equal itself.
+        try require(!outcome.description.isEmpty, "an outcome without a description")
+        // Compares descriptions, because NaN does not equal itself.
         try require(
             expression.outcome(in: context).description == outcome.description,
-            "another outcome the second time: \(text)")
-        try require(expression.matches(context) == outcome.isIncluded, "another verdict: \(text)")
+            "the second outcome differs: \(text)")
+        try require(expression.matches(context) == outcome.isIncluded, "the verdict differs from the outcome: \(text)")
         var filter = RecordFilter(context: context)
         for _ in 0..<2 {
             try require(
                 filter.outcome(of: text).description == outcome.description,
-                "the filter of records has another outcome: \(text)")
+                "the record filter's outcome differs: \(text)")
         }
     }
 
@@ -85,12 +85,12 @@ extension FuzzTarget {
             ]))
         guard case .array(let matches)? = try accepted(try matchExpression.evaluate(in: context)) else { return }
         for case .string(let match) in matches {
-            // By scalars: a match may end inside of what Swift takes for one character.
+            // Compares scalars, because a match may end within a Swift `Character`.
             let (text, part) = (Array(parts[2].unicodeScalars), Array(match.unicodeScalars))
             try require(
                 part.count <= text.count
                     && (part.isEmpty || (0...text.count - part.count).contains { text[$0...].starts(with: part) }),
-                "a match that is no part of the text: \(match)")
+                "the match is not part of the text: \(match)")
         }
     }
 
@@ -102,7 +102,7 @@ extension FuzzTarget {
     }()
 }
 
-/// Writes an expression by the language's grammar; each byte chooses a rule.
+/// Generates an expression from the language's grammar; each byte selects a rule.
 private struct FilterGrammar {
     private var choices: ArraySlice<UInt8>
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program of fuzz targets does: `Tests/Faults/fuzz` says by the environment which target, and where seeds go.
+/// A program that runs fuzz targets. `Tests/Faults/fuzz` passes the target and the place for seeds in the environment.
 package struct FuzzProgram: Sendable {
     package let targets: [FuzzTarget]
     package let target: FuzzTarget?
@@ -19,9 +19,9 @@ package struct FuzzProgram: Sendable {
         return target
     }
 
-    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends. With RSFUZZ_ROUNDS,
-    /// runs as many inputs as that says, the same on every machine, prints their number and ends. A target that costs
-    /// more runs fewer. RSFUZZ_INPUT names the file that has the last input.
+    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and exits. With RSFUZZ_ROUNDS,
+    /// runs that many inputs, the same on every machine, prints their number and exits; expensive targets run fewer.
+    /// RSFUZZ_INPUT is the path of a file for the last input.
     package func begin() {
         let target = chosen
         let environment = ProcessInfo.processInfo.environment
@@ -48,12 +48,12 @@ package struct FuzzProgram: Sendable {
         }
     }
 
-    /// Runs the target with one input. A wrong answer ends the process, as a trap does.
+    /// Runs the target with one input. A wrong result ends the process, as a trap does.
     package func run(_ input: UnsafeBufferPointer<UInt8>) {
         unsafe run(Array(input), of: "an input")
     }
 
-    /// The longest input of the chosen target, within what the fuzzer has room for; in bytes.
+    /// Returns the longest input of the chosen target in bytes, limited by the fuzzer's own maximum.
     package func longest(within most: Int) -> Int { min(most, chosen.longest) }
 
     /// Changes an input in place, within `most` bytes, and returns its new length.
@@ -65,8 +65,8 @@ package struct FuzzProgram: Sendable {
         return count
     }
 
-    /// Runs the target with each of the files that the command line names: to look at a finding, and to count the lines
-    /// that a corpus reaches. For a program that is built without the fuzzer.
+    /// Runs the target with each file on the command line, to examine a finding or to measure the coverage of a corpus.
+    /// For a program built without the fuzzer.
     package func replay() throws {
         for path in CommandLine.arguments.dropFirst() {
             run(Array(try Data(contentsOf: URL(filePath: path))), of: path)

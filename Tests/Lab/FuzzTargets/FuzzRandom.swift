@@ -1,4 +1,4 @@
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators"), so that a run can be repeated.
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators"), so that runs are repeatable.
 package struct FuzzRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ package struct FuzzRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is at least 1.
+    /// Returns a number below `bound`, which must be at least 1.
     mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 1) % max(1, bound) }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
@@ -23,7 +23,7 @@ package struct FuzzRandom: RandomNumberGenerator {
     }
 }
 
-/// Numbers at the edges of what types and formats hold.
+/// Boundary values of integer types and formats.
 enum EdgeNumbers {
     static let integers: [UInt64] = {
         var numbers: Set<UInt64> = [0, 1, 2, 9, 10, 99, 100, 127, 128, 255, 256]
@@ -34,7 +34,7 @@ enum EdgeNumbers {
         return numbers.sorted()
     }()
 
-    /// As texts of JSON, beyond 64 bits too.
+    /// As JSON text, including numbers beyond 64 bits.
     static let texts: [String] =
         integers.map { "\($0)" } + integers.map { "-\($0)" } + [
             "18446744073709551616", "-9223372036854775809", "-0", "-0.0", "0.0", "1e308", "1.7976931348623157e308",
@@ -47,7 +47,7 @@ enum EdgeNumbers {
         ]
 }
 
-/// Changes of an input that a fuzzer's own, which know nothing of formats, seldom make.
+/// Mutations that a fuzzer without knowledge of formats rarely makes.
 enum TextMutation {
     static func apply(to bytes: inout [UInt8], words: [String], _ random: inout FuzzRandom) {
         for _ in 0...random.below(3) {
@@ -81,7 +81,7 @@ enum TextMutation {
         bytes.replaceSubrange(start..<end, with: number)
     }
 
-    /// Puts brackets around what is there, up to more than any limit.
+    /// Nests a part in brackets, deeper than any limit.
     private static func nest(_ bytes: inout [UInt8], _ random: inout FuzzRandom) {
         let (open, close) = random.pick([("[", "]"), ("{\"a\":", "}"), ("(", ")"), ("{\"id\":[", "]}")])
         let depth = random.pick([1, 2, 31, 32, 33, 126, 127, 128, 129, 200])
@@ -91,7 +91,7 @@ enum TextMutation {
         bytes.replaceSubrange(range, with: nested)
     }
 
-    /// Doubles, removes or moves what stands between two separators.
+    /// Duplicates, removes or moves the text between two separators.
     private static func replaceItem(in bytes: inout [UInt8], _ random: inout FuzzRandom) {
         let separators = Array(",:{}[]\n&/|\"".utf8)
         func next(_ from: Int) -> Int {
@@ -112,7 +112,7 @@ enum TextMutation {
 }
 
 extension FuzzTarget {
-    /// Changes an input by what is known of its format.
+    /// Mutates an input according to its format.
     package func mutate(_ input: inout [UInt8], seed: UInt64) {
         var random = FuzzRandom(seed: seed)
         if let mutate, random.below(3) > 0 {

@@ -1,20 +1,19 @@
 import RemoteSettingsModel
 
-/// One place where bytes from outside come in, for a fuzzer: what to run with them, and what must hold then.
+/// An entry point for untrusted bytes: the code that reads them, and what must be true afterwards.
 package struct FuzzTarget: Sendable {
     package let name: String
-    /// What is read, and what is checked beyond that nothing traps, hangs or takes too much memory.
+    /// What is read, and what is checked in addition to crashes, hangs and memory use.
     package let summary: String
     /// The longest input, in bytes.
     package let longest: Int
-    /// How many times longer a run takes than one of other targets. If those are run a number of times, this one is
-    /// run so many times fewer.
+    /// The cost of a run relative to other targets: this target runs that many times fewer inputs.
     package let cost: Int
-    /// Texts that are put into inputs: the words of the format.
+    /// Words of the format, which are inserted into inputs.
     package let words: [String]
-    /// Inputs to begin with.
+    /// Initial inputs.
     package let seeds: @Sendable (SeedSource) throws -> [[UInt8]]
-    /// A change that knows the format; `nil` if changing texts and numbers is enough.
+    /// A mutation specific to the format; `nil` if changing texts and numbers is enough.
     package let mutate: (@Sendable (inout [UInt8], inout FuzzRandom) -> Void)?
     private let body: @Sendable ([UInt8]) throws -> Void
 
@@ -36,13 +35,13 @@ package struct FuzzTarget: Sendable {
 
     /// Runs the target with one input.
     ///
-    /// - Throws: ``Finding`` if the answer is wrong. An input that the package refuses is no finding.
+    /// - Throws: ``Finding`` if the result is wrong. A rejected input is no finding.
     package func run(_ input: [UInt8]) throws { try body(input) }
 
-    /// Runs the target with each seed, then with three changes of it on top of each other, again and again.
+    /// Runs the target with each seed, then with three successive mutations of it, repeatedly.
     ///
-    /// - Parameter goesOn: called before each run, with the number of runs so far; `false` ends.
-    /// - Throws: as ``run(_:)``, and what `goesOn` throws.
+    /// - Parameter goesOn: called before each run with the number of runs so far; returns `false` to stop.
+    /// - Throws: the errors of ``run(_:)`` and of `goesOn`.
     package func run(from seeds: [[UInt8]], while goesOn: (_ round: Int, _ input: [UInt8]) throws -> Bool) throws {
         guard !seeds.isEmpty else { throw Finding("there are no seeds") }
         var (round, input) = (0, [UInt8]())
@@ -65,25 +64,25 @@ package struct FuzzTarget: Sendable {
     ]
 }
 
-/// A wrong answer.
+/// A wrong result.
 package struct Finding: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// What is read of an input; `nil` if it is refused, by an error that names the file.
+/// Returns the parsed input; `nil` if it is rejected with an error that names the file.
 func accepted<Value>(_ read: @autoclosure () throws -> Value, from file: String = "") throws -> Value? {
     do {
         return try read()
     } catch let error as Failure {
         let text = error.description
-        try require(!text.isEmpty && text.hasPrefix(file), "an error that does not name the file: \(error)")
+        try require(!text.isEmpty && text.hasPrefix(file), "the error does not name the file: \(error)")
         return nil
     }
 }
 
-/// Throws a ``Finding`` if something does not hold.
+/// Throws a ``Finding`` if the condition is false.
 package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
     guard holds else { throw Finding(what()) }
 }

@@ -39,7 +39,7 @@ extension FuzzTarget {
         var fields = HTTPFields()
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }
-            // NIO refuses other names before anything here sees them.
+            // NIO rejects other names before they reach this package.
             let text = String(line[..<colon])
             guard let name = HTTPField.Name(text) else { continue }
             let value = String(line[line.index(after: colon)...].drop { $0 == " " })
@@ -53,15 +53,15 @@ extension FuzzTarget {
             let bytes = Array(target.utf8)
             try require(
                 bytes.first == UInt8(ascii: "/") && bytes.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") },
-                "the target \(target)")
-            try require(numbers[0] == 1 && numbers[1] <= 1, "another version")
+                "invalid target \(target)")
+            try require(numbers[0] == 1 && numbers[1] <= 1, "unsupported version")
             let lengths = headers["content-length"].count + headers["transfer-encoding"].count
-            try require(lengths <= 1, "\(lengths) lengths of a body")
-            try require(headers["host"].count == 1 || numbers[1] == 0, "\(headers["host"].count) hosts")
+            try require(lengths <= 1, "\(lengths) body length headers")
+            try require(headers["host"].count == 1 || numbers[1] == 0, "\(headers["host"].count) Host headers")
             let parts = RequestTarget(target)
             try require(
                 String(parts.path) + (parts.query.map { "?\($0)" } ?? "") == target,
-                "the parts are not the whole: \(target)")
+                "the parts do not form the target: \(target)")
         }
         _ = fields.acceptsGzip
         _ = fields.accepts("text/html")
@@ -73,21 +73,21 @@ extension FuzzTarget {
         for size in [0, 1, 5, 1000, Int.max] { try checkRange(range, size) }
     }
 
-    /// RFC 9110 section 14.1.2, for one range, by another way: over the digits as texts.
+    /// Checks a single range by RFC 9110 section 14.1.2 in an independent way: with the digits as text.
     private static func checkRange(_ header: String, _ size: Int) throws {
         let found = ByteRange(header, size: size)
         guard case .part(let part) = found else { return }
-        try require(part.lowerBound >= 0 && !part.isEmpty && part.upperBound <= size, "\(part) of \(size) bytes")
+        try require(part.lowerBound >= 0 && !part.isEmpty && part.upperBound <= size, "\(part) exceeds \(size) bytes")
         let digits = header.drop { $0 != "=" }.dropFirst().drop { $0 == " " }
         let ends = digits.split(separator: "-", omittingEmptySubsequences: false).map { $0.drop { $0 == "0" } }
-        try require(ends.count == 2, "a part where \(header) was asked for")
+        try require(ends.count == 2, "\(part) for the invalid range \(header)")
         func text(_ number: Int) -> Substring { "\(number)"[...].drop { $0 == "0" } }
         if digits.hasPrefix("-") {
-            try require(part.upperBound == size, "a suffix that ends early")
+            try require(part.upperBound == size, "the suffix ends early")
             try require(
-                text(part.count) == ends[1] || part.count == size, "\(part.count) bytes where \(header) was asked for")
+                text(part.count) == ends[1] || part.count == size, "\(part.count) bytes for \(header)")
         } else {
-            try require(text(part.lowerBound) == ends[0], "\(part) where \(header) was asked for")
+            try require(text(part.lowerBound) == ends[0], "\(part) for \(header)")
             let isOpen = digits.hasSuffix("-")
             try require(
                 part.upperBound == size || (!isOpen && text(part.upperBound - 1) == ends[1]), "\(part) for \(header)")

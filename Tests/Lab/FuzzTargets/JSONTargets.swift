@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The collection that every target speaks of.
+/// The collection that all targets use.
 let fuzzedCollection = CollectionID("main", "fuzz")
 
 extension CollectionID {
@@ -35,15 +35,15 @@ extension FuzzTarget {
         let document = Bytes(input)
         let canonical = try? CanonicalJSON.canonicalize(document)
         let tree = try? JSONValue(parsing: document)
-        try require(tree != nil || canonical == nil, "the canonical form of what the reader refuses")
+        try require(tree != nil || canonical == nil, "a document that the reader rejects has a canonical form")
         guard let tree else { return }
         if let canonical {
-            // A number such as 1E0 is no integer, and stays what it is.
+            // A number such as 1E0 is not an integer and remains unchanged.
             let again = try? CanonicalJSON.canonicalize(canonical)
-            try require(again == canonical, "canonical form of the canonical form: \(again?.text ?? "refused")")
+            try require(again == canonical, "the canonical form is not stable: \(again?.text ?? "refused")")
         }
         var reader = JSONReader(document)
-        try require((try? reader.skipValue()) != nil && (try? reader.finish()) != nil, "read, but not skipped")
+        try require((try? reader.skipValue()) != nil && (try? reader.finish()) != nil, "skipping it fails")
         for text in [
             JSONText.compact(tree), JSONText.indented(tree), JSONText.text(tree, .init(indent: nil, strings: .ascii)),
             JSONText.text(tree, .init(indent: 4, strings: .shortest)),
@@ -52,7 +52,7 @@ extension FuzzTarget {
             try require(
                 (try? JSONValue(parsing: text)) == tree
                     && (try? CanonicalJSON.canonicalize(text)) == canonical,
-                "written and read again, it differs: \(text.text)")
+                "the value differs when read back: \(text.text)")
         }
     }
 
@@ -95,7 +95,7 @@ extension FuzzTarget {
             case .deleted(let record): replayed[record.id] = nil
             }
         }
-        try require(replayed == model, "the differences do not lead from the base to the merged records")
+        try require(replayed == model, "the differences do not turn the base into the merged records")
         for record in merged.records {
             try require(
                 merged.records.record(id: record.id)?.json == record.json, "\(record.id) is not found by its id")
@@ -114,7 +114,7 @@ extension FuzzTarget {
         #"{"metadata":{},"timestamp":3,"changes":[{"filter_expression":"env.x","id":"z1"},{"id":"Z-1"},{"id":"0_"}]}"#,
     ].map { Array($0.utf8) }
 
-    /// What is written as a payload is read again as the same records.
+    /// Checks that a written payload is read back with the same records.
     private static func checkPayload(_ payload: Payload) throws {
         let again: Payload
         do throws(Failure) {
@@ -124,7 +124,7 @@ extension FuzzTarget {
         }
         try require(
             again.timestamp == payload.timestamp && again.records.map(\.id) == payload.records.map(\.id)
-                && again.records.map(\.json) == payload.records.map(\.json), "read again, the records differ")
+                && again.records.map(\.json) == payload.records.map(\.json), "the records differ when read back")
         try require(
             (try? CanonicalJSON.canonicalize(payload.bytes)) == payload.bytes,
             "the payload is not canonical: \(payload.bytes.text)")

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Where the seeds of real data come from: the repository's own `dumps/`, and Debian's collections, if they are there.
+/// Provides seeds from real data: the repository's own `dumps/`, and Debian's collections if they are installed.
 package struct SeedSource: Sendable {
     private let root: String?
     /// Whether the seeds are the same on every machine and in every run.
     let isRepeatable: Bool
 
     /// - Parameters:
-    ///   - root: the repository; `nil` for seeds that are made by code alone.
-    ///   - isRepeatable: leaves out what Debian's present package holds, and new keys.
+    ///   - root: the repository; `nil` for generated seeds only.
+    ///   - isRepeatable: excludes data of the current Debian package, and new keys.
     package init(root: String?, isRepeatable: Bool = false) {
         self.root = root
         self.isRepeatable = isRepeatable
@@ -20,7 +20,7 @@ package struct SeedSource: Sendable {
         files(below: "dumps", suffix: ".zip").compactMap { try? BundleReader(path: $0) }
     }
 
-    /// The bundles of `dumps/` that are small, whole.
+    /// The files of the small bundles of `dumps/`.
     var bundleFiles: [[UInt8]] {
         files(below: "dumps", suffix: ".zip").compactMap { (try? FileStore.read($0, limit: 8192))?.array }
     }
@@ -49,7 +49,7 @@ package struct SeedSource: Sendable {
         return found.filter { $0.count < 6000 }
     }
 
-    /// A file of the repository; `nil` if it is not there.
+    /// Returns a file of the repository; `nil` if it does not exist.
     func file(_ path: String) -> [UInt8]? {
         guard let root, let bytes = try? FileStore.read("\(root)/\(path)", limit: 1 << 20) else { return nil }
         return bytes.array

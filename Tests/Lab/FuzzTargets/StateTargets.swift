@@ -14,17 +14,17 @@ extension FuzzTarget {
                 at: random.pick([4, 8, max(0, bytes.count - 4), max(0, bytes.count - 8)]))
         }
     ) { input in
-        // Fed in two parts, as a transport does, and as a whole.
+        // Fed in two parts, as by a transport, and as a whole.
         let whole = gunzip([input])
         let middle = input.count / 2
         let parts = gunzip([Array(input[..<middle]), Array(input[middle...])])
-        try require(whole == parts, "fed in parts, it is another text")
+        try require(whole == parts, "the text differs when fed in parts")
         guard let whole else { return }
         let packed = GzipMember.compress([Bytes(whole)], level: 6)
         try require(packed.flatMap { gunzip([$0.array]) } == whole, "gzip of gzip differs")
     }
 
-    /// `nil` if it is no gzip, or not whole, or more than a mebibyte.
+    /// Returns `nil` if the input is not gzip, is truncated, or expands to more than 1 MiB.
     private static func gunzip(_ pieces: [[UInt8]]) -> [UInt8]? {
         guard let stream = try? GzipStream() else { return nil }
         var output: [UInt8] = []

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A ZIP file of stored entries, taken apart loosely and put together with right sums: so that damage in an entry is
-/// seen by the reader of that entry.
+/// A ZIP file of stored entries, parsed leniently and written with correct checksums, so that a damaged entry reaches
+/// the code that reads it.
 struct StoredZIP {
     var entries: [(name: [UInt8], content: [UInt8])]
 
@@ -10,7 +10,7 @@ struct StoredZIP {
         self.entries = entries.map { (Array($0.name.utf8), $0.content) }
     }
 
-    /// What the local headers describe, as far as they can be followed.
+    /// Reads the entries in the local headers, as far as these can be followed.
     init(reading bytes: [UInt8]) {
         entries = []
         var at = 0
@@ -37,7 +37,7 @@ struct StoredZIP {
             let crc = crc32(of: Bytes(content))
             let size = UInt64(content.count)
             var shared: [UInt8] = []
-            // No flags, stored, at midnight on 1980-01-01.
+            // No flags, stored, midnight on 1980-01-01.
             shared.put(
                 (0, 2), (0, 2), (0, 2), (0x21, 2), (UInt64(crc), 4), (size, 4), (size, 4), (UInt64(name.count), 2),
                 (0, 2))
@@ -56,13 +56,13 @@ struct StoredZIP {
 }
 
 extension [UInt8] {
-    /// A number of `count` bytes, lowest first; 0 if it is not inside.
+    /// Returns a little-endian number of `count` bytes; 0 if it is out of bounds.
     func number(_ offset: Int, _ count: Int) -> UInt64 {
         guard offset >= 0, offset + count <= self.count else { return 0 }
         return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Appends numbers, each with as many bytes as it says, lowest first.
+    /// Appends little-endian numbers, each with its number of bytes.
     mutating func put(_ numbers: (UInt64, Int)...) {
         for (number, count) in numbers {
             for byte in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(byte)))) }
@@ -75,9 +75,9 @@ extension [UInt8] {
     }
 }
 
-/// Changes of ZIP files: fields of headers, and entries with sums that fit.
+/// Mutations of ZIP files: header fields, and entries with matching checksums.
 enum ZIPMutation {
-    /// Signatures, and the fields behind them: offset and width in bytes.
+    /// Signatures, and the fields after them: offset and width in bytes.
     private static let fields: [(signature: [UInt8], fields: [(Int, Int)])] = [
         ([0x50, 0x4B, 3, 4], [(4, 2), (6, 2), (8, 2), (10, 4), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)]),
         (
@@ -137,7 +137,7 @@ enum ZIPMutation {
         bytes = zip.bytes
     }
 
-    /// An end that refers to 64-bit numbers (APPNOTE 4.3.14, 4.3.15).
+    /// Adds ZIP64 end records, and makes the end of the directory refer to them (APPNOTE 4.3.14, 4.3.15).
     private static func addZIP64(to bytes: inout [UInt8], _ random: inout FuzzRandom) {
         guard let end = bytes.lastRange(of: [0x50, 0x4B, 5, 6]), end + 22 <= bytes.count else { return }
         let (count, size, start) = (bytes.number(end + 10, 2), bytes.number(end + 12, 4), bytes.number(end + 16, 4))
@@ -164,7 +164,7 @@ extension [UInt8] {
 }
 
 extension StoredZIP {
-    /// Makes the manifest say the sizes and hashes that the entries have now.
+    /// Updates the manifest with the current sizes and hashes of the entries.
     mutating func fitManifest() {
         guard let manifest = entries.first, manifest.name == Array("manifest.json".utf8) else { return }
         var text = String(decoding: manifest.content, as: UTF8.self)

@@ -1,4 +1,4 @@
-// `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which has a `main` and calls the functions below.
+// `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which provides `main` and calls the functions below.
 
 private let program = FuzzProgram(FuzzTarget.all)
 

@@ -1,13 +1,13 @@
-// What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records
-// twice, and attachments. It links what an app links, no more.
+// The work of an app at its start, alone in a process, for whole-process measurements: creates a service, gets records
+// twice, and gets attachments. It links only what an app links.
 //
 //     rsbench-app SOURCE DUMPS STORAGE ROOT SERVER COLLECTION...
 //
-// SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
-// `sync`, an app's first sync of the collections, of which it has none yet, into STORAGE; or `unchanged`, a sync after
-// that one, which finds all of them up to date. Other sources read the first collection. With READS in its environment,
-// so many further services read it too, in a process that is warm then. Prints one line of JSON, times in milliseconds,
-// and exits without freeing the service.
+// SOURCE is `nothing` (an empty process), `embedded` (the bundle in the program's memory), `directory` or `cache`; or
+// `sync`, an app's first sync of the collections into an empty STORAGE; or `unchanged`, a later sync that finds all of
+// them up to date. Other sources read the first collection. With READS in its environment, that many further services
+// read it, too, in the process that is now warm. Prints one line of JSON with times in milliseconds, and exits without
+// freeing the service.
 
 import RemoteSettings
 import RemoteSettingsModel
@@ -29,7 +29,8 @@ let sources = ["nothing", "embedded", "directory", "cache", "sync", "unchanged"]
 guard arguments.count > 6, sources.contains(arguments[1]) else {
     fail("usage: rsbench-app \(sources.joined(separator: "|")) DUMPS STORAGE ROOT SERVER COLLECTION...")
 }
-/// The content of a file. The pages of a mapped file come from the page cache, as those of the program's own file do.
+/// Returns the content of a file. The pages of a mapped file come from the page cache, like those of the program
+/// itself.
 func mapped(_ path: String) throws(Failure) -> Bytes { try MappedFile(path: path).bytes }
 
 let (source, dumps, id) = (arguments[1], arguments[2], arguments[6])

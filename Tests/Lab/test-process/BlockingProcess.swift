@@ -1,13 +1,13 @@
-// A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at
-// once reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
+// A process for tests of blocking calls, which the test can limit to a few cores. COUNT concurrent callers each read a
+// collection that has to be synced first, get an attachment, and sync again, with blocking calls.
 //
 //     test-process blocking [--old-system] COUNT...
 //
-// It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It
-// prints a line for each of these, and ends with 1 if a call failed.
+// For each COUNT, the callers are tasks, queues, actors, and tasks while the main thread makes calls, too. Prints a
+// line for each of these, and exits with 1 if a call failed.
 //
-// With --old-system, tasks cannot choose their threads, as before iOS 18 and macOS 15. It then does so from queues,
-// from queues while the main thread calls too, and at last from a task, which must stop it.
+// With --old-system, tasks cannot choose their threads, as before iOS 18 and macOS 15. The callers are then queues,
+// queues while the main thread makes calls, too, and finally a task, which must stop the process.
 
 import Dispatch
 import Foundation
@@ -20,7 +20,7 @@ private let server = try! OriginTransport()
 private let storage = FileManager.default.temporaryDirectory.appending(path: "rs-blocking-\(UUID().uuidString)").path
 private let failed = Mutex(false)
 
-/// - Parameter fails: whether the first sync and the first download are tried again, after a pause.
+/// - Parameter fails: whether the first sync and the first download fail and are retried after a pause.
 private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
     let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
     server.inject(faults + [Fault(delay: .milliseconds(2))])
@@ -31,7 +31,7 @@ private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
     return RemoteSettingsService(storageDir: "\(storage)/\(number)", config: config)
 }
 
-/// What a caller does. That it is not asynchronous hides from its callers' compiler that it blocks.
+/// The calls of one caller. As this function is not async, the compiler cannot tell that its callers block.
 private func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
     let client = service.makeClient(collectionName: collection.name)
     do {
@@ -58,7 +58,7 @@ enum BlockingProcess {
         if isOldSystem { WorkThreads.turnOff() }
         let places = isOldSystem ? ["queues", "main", "tasks"] : ["tasks", "queues", "actors", "main"]
         let counts = arguments.dropFirst().compactMap { Int($0) }
-        // Some callers share a collection, and so a sync and a download.
+        // Some callers share a collection, and thus a sync and a download.
         let collections = try (0..<((counts.max() ?? 1) + 1) / 2).map { _ in
             let collection = try server.makeCollection()
             try collection.attach(Data("file".utf8), to: "a")

@@ -1,15 +1,16 @@
-// A process of the tests that kill one at any moment: fetches and activates again and again, each time as a process
-// that has just started does, and says what it reads.
+// A process for tests that kill it at any moment: repeatedly fetches and activates, each time like a newly started
+// process, and prints what it reads.
 //
 //     test-process config STORAGE SERVER ROOT COLLECTION ROUNDS
 //
-// Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch. With
-// SAFE_START in its environment, starts are counted, and each round that has fetched got well.
+// Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds, it reads once and does not fetch.
+// With SAFE_START in its environment, starts are counted, and each round that has fetched marks its start as
+// successful.
 //
 //     test-process config STORAGE SERVER ROOT COLLECTION watch
 //
-// fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each.
-// It ends with its standard input.
+// Fetches once, then waits for published changes over the library's own transport, activates each, and prints a line
+// for it. Exits at the end of standard input.
 
 import Foundation
 import RemoteConfiguration
@@ -23,7 +24,7 @@ enum ConfigProcess {
         }
         let roots = try TrustAnchors(parsing: [arguments[3]])
 
-        /// A remote config as a process that has just started has it.
+        /// Creates a remote config, as in a newly started process.
         func start() -> RemoteConfig {
             var config = RemoteSettingsConfig(server: .custom(url: arguments[2]), trustRoots: roots)
             config.log = { _ in }
@@ -49,8 +50,7 @@ enum ConfigProcess {
                     try await config.fetchAndActivate()
                     try config.markStartSuccessful()
                 } catch {
-                    // The test writes to the server meanwhile, so that an answer may be refused; or the server has
-                    // gone.
+                    // The fetch may fail because the test is changing the server's data or has stopped the server.
                     continue
                 }
                 report(config)
@@ -69,13 +69,13 @@ enum ConfigProcess {
                     }
                     return
                 } catch let error as RemoteConfigUpdateError {
-                    // The stream has ended, and the channel is still wanted.
+                    // The stream has ended, but updates are still wanted.
                     FileHandle.standardError.write(Data("\(error)\n".utf8))
                 }
             }
         }
 
-        /// Ends the process with its standard input.
+        /// Exits at the end of standard input.
         func endWithInput() {
             Thread.detachNewThread {
                 while readLine() != nil {}

@@ -1,9 +1,8 @@
-// One request by the library's transport, with the proxies and certificate authorities of the environment.
+// Sends one request with the library's transport, using the proxies and certificate authorities of the environment.
 //
 //     test-process request SERVER SECONDS
 //
-// It asks SERVER for its root document, once, with SECONDS as its time-outs. It prints the size of the document, or the
-// error.
+// Requests the root document of SERVER once, with SECONDS as timeouts. Prints the size of the document, or the error.
 
 #if !canImport(Darwin)
 import CurlTransport

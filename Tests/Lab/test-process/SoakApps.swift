@@ -2,7 +2,7 @@ import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Apps that share one storage directory and one directory of packaged snapshots, which is not trusted.
+/// Apps that share a storage directory and a directory of packaged snapshots that is not trusted.
 struct SoakApps {
     private let storage: String
     private let config: RemoteSettingsConfig
@@ -17,12 +17,12 @@ struct SoakApps {
         self.config = config
     }
 
-    /// Starts apps one after another. Each reads everything as a process does that has just started: nothing is kept
-    /// from the one before.
+    /// Starts apps one after another. Each reads everything like a newly started process: nothing is kept from the
+    /// previous one.
     func run(starts: Int, syncPercent: Int, seed: UInt64) async throws {
         var random = seed
         for _ in 0..<starts {
-            // Knuth's numbers, so that a seed gives the same run.
+            // Knuth's random numbers, so that a seed always gives the same run.
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let service = RemoteSettingsService(storageDirectory: storage, config: config)
             let clients = SoakAuthor.names.map { service.makeClient(collectionName: "main/\($0)") }
@@ -32,7 +32,7 @@ struct SoakApps {
         }
     }
 
-    /// One app that is never started again.
+    /// Runs a single app that is never restarted.
     func reside() async throws {
         let service = RemoteSettingsService(storageDirectory: storage, config: config)
         let clients = SoakAuthor.names.map { service.makeClient(collectionName: "main/\($0)") }

@@ -3,18 +3,18 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes signed states of a few collections into a dumps directory, as often as it is told to.
+/// Writes signed states of a few collections to a dumps directory on command.
 ///
-/// Commands: `signer FIRST LAST` makes a new key, whose certificate is valid from one to another day after the start;
-/// `publish COLLECTION` and `expired COLLECTION` change a collection, the latter with a lock that says that the state
-/// was verified a day ago, so that a server serves what is signed with a key that has expired; `resign` signs all as
-/// they are. Each is answered by lines for what was written, and `done`.
+/// Commands: `signer FIRST LAST` creates a key with a certificate that is valid from day FIRST to day LAST after the
+/// start; `publish COLLECTION` and `expired COLLECTION` change a collection, the latter with a lock file stating that the
+/// state was verified a day ago, so that a server serves data signed with an expired key; `resign` signs all states
+/// again. Each command prints a line for every state written, and then `done`.
 struct SoakAuthor {
     private struct Collection {
         var records: [String: String] = [:]
         var files: [SHA256Digest: Bytes] = [:]
         var timestamp = Timestamp(milliseconds: 0)
-        /// How often it was changed.
+        /// The number of changes so far.
         var changes = 0
     }
 
@@ -24,7 +24,7 @@ struct SoakAuthor {
     private let directory: String
     private let authority: CertificateAuthority
     private let root: SHA256Digest
-    /// When the first key was made.
+    /// When the first key was created.
     private let start = Self.now
     private var signing: (signer: ContentSigner, chain: VerifiedChain)
     private var lock = LockFile()
@@ -36,7 +36,7 @@ struct SoakAuthor {
         self.directory = directory
         authority = try CertificateAuthority(rootNamed: "soak root", key: PrivateKey(), days: 3650, now: start)
             .issueIntermediate(named: "soak intermediate", key: PrivateKey(), days: 365, now: start)
-        guard let root = authority.root else { preconditionFailure("a certificate that was just made has bytes") }
+        guard let root = authority.root else { preconditionFailure("the new certificate cannot be serialized") }
         self.root = root
         signing = try Self.signing(authority, root, days: -1...9, after: start)
         try FileStore.makeDirectories("\(directory)/main")
@@ -73,7 +73,7 @@ struct SoakAuthor {
         }
     }
 
-    /// Changes a collection. Its size stays about the same, so that what grows elsewhere is a leak.
+    /// Changes a collection. Its size stays about the same, so growth elsewhere indicates a leak.
     private mutating func publish(_ name: String, verifiedAt: Timestamp) throws {
         var collection = collections[name] ?? Collection()
         collection.timestamp = max(Self.now, collection.timestamp.advanced(by: .milliseconds(1)))
@@ -94,7 +94,7 @@ struct SoakAuthor {
             collection.records[id] =
                 #"{"id":"\#(id)","last_modified":\#(time),"change":\#(collection.changes),"text":"ü 🦊"\#(attachment)}"#
         }
-        // One record comes and goes.
+        // One record is added and removed in turns.
         collection.records["now-and-then"] =
             collection.changes % 2 == 0 ? nil : #"{"id":"now-and-then","last_modified":\#(time)}"#
         collection.files = collection.files.filter { file in

@@ -1,11 +1,11 @@
-// A process of the tests that share a storage directory: syncs and reads a collection again and again, each time as a
-// process that has just started does, and says what it saw.
+// A process for tests that share a storage directory: repeatedly syncs and reads a collection, each time like a newly
+// started process, and prints what it read.
 //
 //     test-process storage STORAGE SERVER ROOT COLLECTION ROUNDS
 //
-// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed. With SAFE_START in its
-// environment, starts are counted; each round then reads and gets well before it syncs. With 0 rounds it reads once,
-// does not get well, and says what it read.
+// Prints a line for each round, `<timestamp> <records>`, and exits with 1 if anything failed. With SAFE_START in its
+// environment, starts are counted; each round then reads and marks its start as successful before it syncs. With 0
+// rounds, it reads once, does not mark the start, and prints what it read.
 
 import Foundation
 import RemoteSettings
@@ -21,9 +21,9 @@ enum StorageProcess {
         config.log = { _ in }
         config.usesSafeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
 
-        /// The test server writes a record first and signs then: an answer in between has no valid signature, and is
-        /// refused as
-        /// it must be; and under many writes it answers 409 at times. Then it is asked again.
+        /// The test server writes a record before it signs: a response in between has no valid signature and is
+        /// correctly rejected. Under many writes, the server sometimes responds with 409. In both cases, the sync is
+        /// retried.
         func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
             for attempt in 1...50 {
                 do throws(RemoteSettingsError) {

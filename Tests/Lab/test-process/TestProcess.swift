@@ -1,19 +1,19 @@
-// The processes that tests and Tests/Faults/soak start and kill: their first argument is one of the modes below.
+// Processes that tests and Tests/Faults/soak start and kill. The first argument is one of the modes below.
 //
 //     test-process author DIR
 //     test-process apps STORAGE DUMPS SERVER ROOT STARTS SYNCS SEED
 //     test-process resident STORAGE DUMPS SERVER ROOT
 //
-// These three are the parts of the soak that need the package: the server's author, who signs, and the apps, which
-// read. Their clock is the process's, which the script moves. `author` writes a dumps directory for `rsdump serve
-// --watch`, and takes commands from standard input. `apps` starts STARTS apps one after another, of which SYNCS percent
-// sync. `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote
-// or saw, a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
+// These three are the parts of the soak test that need the package: the author, which signs, and the apps, which read.
+// They use the process's clock, which the script changes. `author` writes a dumps directory for `rsdump serve --watch`
+// and reads commands from standard input. `apps` starts STARTS apps one after another, of which SYNCS percent sync.
+// `resident` is a long-running app that syncs and reads at each line of standard input. All print the states they wrote
+// or saw, one per line: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
 
 import Foundation
 import SnapshotBundle
 
-/// Writes a line at once, so that what was seen before a process is killed is known.
+/// Writes a line without buffering, so that no output is lost when the process is killed.
 func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     unsafe bytes.withUnsafeBytes { _ = unsafe systemWrite(1, $0.baseAddress, $0.count) }
@@ -23,7 +23,7 @@ func say(_ line: String) {
 struct TestProcess {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        // Its calls block the main thread, which must not be a task's.
+        // This mode blocks the main thread, so it must not run in a task.
         if arguments.first == "blocking" { return try BlockingProcess.run(arguments) }
         Task {
             do {

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import TargetFilter
 import Testing
 
-/// The canonical records of a changeset that a server might send.
+/// Parses the records of a changeset into canonical form.
 private func table(_ records: String) throws -> RecordTable {
     let body = #"{"metadata":{"id":"c","bucket":"main"},"timestamp":1,"changes":[\#(records)]}"#
     return try Changeset(parsing: Bytes(utf8: body)).records
@@ -11,14 +11,14 @@ private func table(_ records: String) throws -> RecordTable {
 
 private func set(_ records: String) throws -> ParameterSet { try ParameterSet(try table(records)) }
 
-/// The value that wins, as JSON; `nil` if the app's own default applies.
+/// The winning value as JSON, or `nil` if the app's default applies.
 private func value(_ set: ParameterSet, _ key: String) -> String? {
     var filter = RecordFilter(context: .empty)
     guard case .value(let json)? = set.winner(for: key, &filter)?.content else { return nil }
     return json.text
 }
 
-/// Records that are no parameters are in commands/check-parameters.txt. Values are in commands/values.txt.
+/// See commands/check-parameters.txt for tests of invalid records, and commands/values.txt for tests of values.
 struct ParameterSetTests {
     @Test func parameterKeyLengthIsLimited() throws {
         func key(_ count: Int) -> String {
@@ -36,7 +36,7 @@ struct ParameterSetTests {
         #expect(throws: Failure.self) { try ParameterRecord(record) }
     }
 
-    /// In what order the records come does not matter.
+    /// The order of the records does not matter.
     @Test func parameterRecordsMayBeUnsorted() throws {
         let texts = #"{"id":"a","key":"k","value":1},{"id":"b","key":"k","value":2},{"id":"c","key":"l","value":3}"#
         let records = Array(try table(texts))

@@ -31,7 +31,7 @@ struct RampTests {
         #expect(shares[1] == 0 && shares[2] == shares[3] && shares[6] == 2000 && shares[7] == 2000)
         #expect((60...140).contains(shares[3]) && (430...570).contains(shares[4]))
         #expect(!matches(6, nil) || !matches(2, nil))
-        #expect(matches(7, nil), "all are all, with an id or without")
+        #expect(matches(7, nil), "the final step includes devices without an ID")
     }
 
     @Test func rampRoundTripsThroughRecord() throws {

@@ -3,7 +3,7 @@ import RemoteConfiguration
 import RemoteSettingsTesting
 import Testing
 
-/// What the app's own code puts before all other values while it is developed, and values that no server has sent.
+/// Overrides for development, and values constructed for tests.
 struct ConfigOverrideTests {
     let place: ConfigPlace
 
@@ -26,14 +26,14 @@ struct ConfigOverrideTests {
         #expect(try config.decoded() == All(a: "mine", b: 2, c: "default c", new: true))
         #expect(config.status.overrides.count == 2)
         #expect(config.status.description.hasPrefix(#"OVERRIDDEN for development: a is "mine""#))
-        // An activation and other defaults leave them.
+        // Activations and new defaults do not affect overrides.
         try place.put("a", "remote later")
         try await config.fetchAndActivate()
         config.setDefaults(nil)
         #expect(config.text("a") == "mine")
         config.setOverrides(nil)
         #expect(config.text("a") == "remote later" && config.status.overrides.isEmpty)
-        // In memory only.
+        // Overrides are kept in memory only.
         #expect(place.start().text("new") == "")
     }
 
@@ -55,7 +55,7 @@ struct ConfigOverrideTests {
         #expect(config.allKeys(from: .override) == [])
     }
 
-    /// A file in the collection's place: nothing of it stays where the collection's state is kept.
+    /// A file that overrides a collection does not change the collection's stored state.
     @Test func fileOverrideKeepsStoredConfigState() async throws {
         try place.put("a", "remote a")
         let config = place.start()
@@ -71,12 +71,12 @@ struct ConfigOverrideTests {
         #expect(local.text("a") == "mine" && local["a"].source == .override)
         #expect(local.status.overrides.first?.contains(file.path) == true)
         #expect(local.status.active?.provenance == .unsigned)
-        // An edited file is activated as what was fetched is.
+        // A fetch reads the edited file again, without a request to the server.
         try write("mine, edited")
         #expect(try await local.fetchAndActivate() == .successFetchedFromRemote)
         #expect(local.text("a") == "mine, edited" && place.requests == asked)
         #expect(try [place.entry(), place.kept() ?? [:]] as NSArray == kept)
-        // Without the app's word, everything is as it was.
+        // Without the override, the stored state is used again.
         let later = place.start { $0.acceptsUnsigned = true }
         #expect(later.text("a") == "remote a" && later["a"].source == .remote && later.status.overrides.isEmpty)
         let again = place.start { $0.overrides = [.file(file.path + ".none", of: place.collection.name)] }

@@ -3,7 +3,7 @@ import RemoteConfiguration
 import RemoteSettingsModel
 import Testing
 
-/// What a value is in each form, and what can be a default.
+/// Conversions of values, and the types allowed as defaults.
 struct ConfigValueTests {
     let place: ConfigPlace
 
@@ -31,7 +31,7 @@ struct ConfigValueTests {
         #expect(value.source == .default)
     }
 
-    /// The same through a signed collection, where numbers are in canonical form.
+    /// Conversions of values from a signed collection, where numbers are in canonical form.
     @Test func signedConfigValueForms() async throws {
         try place.put(all: [
             "t": "ü\n\"", "n": 2.5, "i": 9_007_199_254_740_993, "b": true, "z": NSNull(), "e": 1e-7,
@@ -45,7 +45,7 @@ struct ConfigValueTests {
         #expect(config["z"].source == .remote && config["z"].jsonValue == .null && config.text("z") == "")
         #expect(config.text("o") == #"{"list":[1,2.5,-0.125],"text":"🦊"}"#)
         #expect(config["o"].jsonValue?["text"]?.string == "🦊")
-        #expect(config["j"].jsonValue?["x"]?.number?.int64 == 1, "text is read as a document, as in Firebase")
+        #expect(config["j"].jsonValue?["x"]?.number?.int64 == 1, "strings are parsed as JSON, as in Firebase")
         #expect(config["t"].jsonValue == nil && config["none"].jsonValue == nil)
         #expect(throws: DecodingError.self) { try config["none"].decoded(as: Int.self) }
         let missing: Int? = config[decodedValue: "t"]
@@ -72,7 +72,7 @@ struct ConfigValueTests {
         #expect(one < 1.5 && RemoteConfigNumber(Int64.max - 1) < exact && "\(one)" == "1")
     }
 
-    /// The whole set as one value, remote over defaults.
+    /// Decodes all parameters into one value; remote values override defaults.
     @Test func wholeConfigIsDecoded() async throws {
         struct Settings: Decodable, Equatable {
             let banner: String
@@ -92,7 +92,7 @@ struct ConfigValueTests {
         #expect(throws: DecodingError.self) { try config.decoded(as: Settings.self) }
     }
 
-    /// Firebase's text of a date.
+    /// The date in Firebase's format.
     private func localTime(_ date: Date) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -120,12 +120,12 @@ struct ConfigValueTests {
         #expect(config["data"].dataValue == Data([0xFF, 0x00]) && config.text("data") == "")
         #expect(config.text("list") == "[1,2]" && config.text("map") == #"{"a":"b"}"#)
         #expect(config["none"].source == .default)
-        // The whole set is replaced.
+        // New defaults replace all previous ones.
         config.setDefaults(["other": 1])
         #expect(config["text"].source == .static && config.allKeys(from: .default) == ["other"])
     }
 
-    /// Dictionaries in dictionaries, and values of several types in one.
+    /// Nested dictionaries, and dictionaries with values of several types.
     @Test func nestedConfigDefaults() throws {
         let config = place.start()
         try config.setDefaults([
@@ -138,12 +138,12 @@ struct ConfigValueTests {
             try config.setDefaults(["list": ["a": [1, Unknown()] as [Any]] as [String: Any]])
         }
         #expect("\(try #require(error))".hasPrefix("list.a[1]: Unknown is not supported; use a string"))
-        #expect(config["n"].source == .default, "what was set stays")
+        #expect(config["n"].source == .default, "the previous defaults remain")
         config.setDefaults(["same": ["a": ["b": 1]]])
         #expect(config.text("same") == #"{"a":{"b":1}}"#)
     }
 
-    /// A key, prefix or file name that is `nil`, as Firebase takes it.
+    /// As in Firebase, keys and file names can be `nil`: a `nil` key has no value, and a `nil` file name is an error.
     @Test func nilKeyReadsNoValue() throws {
         let config = place.start()
         config.setDefaults(["": "empty", "a": "b"])
@@ -167,14 +167,14 @@ struct ConfigValueTests {
         #expect(config["nested"].jsonValue?["a"]?.number?.int64 == 1)
         #expect(throws: RemoteConfigError.self) { try config.setDefaults(from: ["no", "dictionary"]) }
         #expect(throws: RemoteConfigError.self) { try config.setDefaults(from: 5) }
-        #expect(config.text("banner") == "x", "what was set stays")
+        #expect(config.text("banner") == "x", "the previous defaults remain")
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         try config.setDefaults(from: ["date": Date(timeIntervalSince1970: 1_700_000_000)], encoder: encoder)
         #expect(config.text("date") == "2023-11-14T22:13:20Z")
     }
 
-    /// How both of its formats are read is in `DefaultsDocumentTests`.
+    /// `DefaultsDocumentTests` tests the parsing of both property list formats.
     @Test func configDefaultsFromPropertyList() throws {
         let date = Date(timeIntervalSince1970: 1_700_000_000)
         let values: [String: Any] = [
@@ -191,7 +191,7 @@ struct ConfigValueTests {
         #expect(config.allKeys(from: .default).count == values.count)
     }
 
-    /// A missing or damaged file is an error that names it, not a line in a log.
+    /// A missing or damaged file causes an error that contains its name, not just a log message.
     @Test func invalidPropertyListDefaultsAreRefused() throws {
         let config = place.start()
         config.setDefaults(["a": "stays"])
@@ -211,9 +211,9 @@ struct ConfigValueTests {
         #expect(config.text("a") == "stays")
     }
 
-    /// Foundation's readers follow all of these until the stack or the patience ends.
+    /// Malicious property lists, many of which would make Foundation's parsers overflow the stack or hang.
     @Test func hostilePropertyListDefaultsAreRefused() throws {
-        /// A binary list of these objects, the first of which is the top one; offsets and references have two bytes.
+        /// A binary property list of `objects`, the first being the root; offsets and references are two bytes long.
         func binary(_ objects: [[UInt8]]) -> Data {
             var (bytes, offsets) = (Array("bplist00".utf8), [UInt8]())
             for object in objects {
@@ -264,7 +264,7 @@ struct ConfigValueTests {
         refused(Data("<plist><dict/></plist>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }), "not UTF-8")
     }
 
-    /// Flurry's getters.
+    /// Getters with a default value, as in Flurry.
     @Test func configGettersWithDefault() throws {
         let config = place.start()
         config.setDefaults(["zero": "0", "no": "no", "empty": "", "n": 2.5, "false": false, "t": "text"])
@@ -298,8 +298,7 @@ struct ConfigValueTests {
             try await config.setCustomSignals(["nan": .double(.nan), "new": "y"])
         }
         #expect(error?.errorCode == 8102)
-        // 100 after the merge are allowed, those that are removed do not count, and nothing of the refused calls
-        // stayed.
+        // The limit is 100 signals after the merge. Removed signals do not count, and the refused calls set none.
         try await config.setCustomSignals(Dictionary(uniqueKeysWithValues: (0..<97).map { ("s\($0)", .integer($0)) }))
         await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["one": 1]) }
         try await config.setCustomSignals(["one": 1, "n": nil])

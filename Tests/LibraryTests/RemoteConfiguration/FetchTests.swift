@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// When the server is asked, and when not.
+/// When a fetch sends requests to the server, and when it does not.
 struct FetchTests {
     let place: ConfigPlace
 
@@ -32,7 +32,7 @@ struct FetchTests {
         #expect(settings.minimumFetchInterval == 0 && settings.fetchTimeout == 60 && settings.fetchesPerHour == 1)
     }
 
-    /// Whether a fetch asks the server.
+    /// Fetches, and returns whether that sent a request.
     private func asks(_ config: RemoteConfig) async throws -> Bool {
         let before = place.requests
         try await config.fetch()
@@ -44,7 +44,7 @@ struct FetchTests {
         try await config.fetchAndActivate()
         #expect(try await !asks(config), "the last success is younger than the interval")
         #expect(try await config.fetchAndActivate() == .successUsingPreFetchedData)
-        // Across a restart too.
+        // The interval also applies after a restart.
         let later = place.start(interval: 43_200)
         #expect(try await !asks(later))
         place.pass(hours: 11.9)
@@ -55,15 +55,15 @@ struct FetchTests {
         #expect(place.requests > asked)
         let forced = place.requests
         try await later.fetch(withExpirationDuration: 0)
-        #expect(place.requests > forced, "0 forces")
-        // Reading the settings has no effect; setting them has.
+        #expect(place.requests > forced, "an expiration of 0 forces a request")
+        // Forcing a fetch does not change the interval; assigning the settings does.
         #expect(later.configSettings.minimumFetchInterval == 43_200)
         #expect(try await !asks(later))
         later.configSettings = RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)
         #expect(try await asks(later))
     }
 
-    /// A changed context fetches past the interval: another app version, another locale, other signals.
+    /// A new app version, locale or signal causes a fetch even within the interval.
     @Test func changedContextFetches() async throws {
         func start(_ version: String, _ locale: String) -> RemoteConfig {
             place.start(interval: 43_200) {
@@ -93,7 +93,7 @@ struct FetchTests {
         #expect(place.fetches == 1)
     }
 
-    /// 120 s, doubling to 4 h, each by half more or less; in force after a restart; a success resets it.
+    /// After failures, the backoff doubles from 120 s to 4 h, ±50 %. It survives restarts; a success resets it.
     @Test(arguments: [0.0, 0.5, 0.999])
     func fetchFailureBackoffDoubles(_ chance: Double) async throws {
         place.chance(chance)
@@ -106,7 +106,7 @@ struct FetchTests {
             let asked = place.requests
             let wait = try await throttledUntil(round.isMultiple(of: 2) ? config : place.start())
             #expect(wait == first && abs(wait - expected * (0.5 + chance)) < 0.01)
-            #expect(place.requests == asked, "nothing is asked while it lasts")
+            #expect(place.requests == asked, "no requests during the backoff")
             #expect(config.status.nextFetch != nil && config.status.holdReason?.contains("failed") == true)
             place.pass(seconds: wait - 0.5)
             _ = try await throttledUntil(place.start())
@@ -121,8 +121,8 @@ struct FetchTests {
         #expect(abs(try await throttledUntil(config) - 120 * (0.5 + chance)) < 0.01, "a success resets it")
     }
 
-    /// Firebase's statuses hold the next request back, and the first failure says so, as its client does. Others fail
-    /// with the code that Firebase's header has for HTTP errors, and only the call after that is throttled.
+    /// Statuses that throttle Firebase's client are reported as throttling at the first failure. All others fail with
+    /// Firebase's code for HTTP errors, and only the next call is throttled.
     @Test(arguments: [429, 500, 503, 504, 400, 401, 403, 501, 502])
     func httpStatusOfFetch(_ status: Int) async throws {
         place.server.inject([Fault("/\(place.collection.name)/", effect: .status(status))])
@@ -140,7 +140,7 @@ struct FetchTests {
         }
     }
 
-    /// A fetch that never got to the server is not throttled for what an earlier request met.
+    /// A fetch that never reaches the server is not reported as throttled because of an earlier request.
     @Test func unsentFetchIsNotThrottled() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
@@ -153,7 +153,7 @@ struct FetchTests {
         #expect(reason.contains("shut down"))
     }
 
-    /// Before the first publication there is nothing to fetch, and the next fetch asks again.
+    /// Before the first publication, fetches fail without a backoff, so the next one sends a request again.
     @Test(arguments: ["changeset", "app"]) func fetchBeforeFirstPublication(_ missing: String) async throws {
         let text = missing == "app" ? "/\(place.collection.name)/" : missing
         place.server.inject([Fault(text, effect: .status(404))])
@@ -169,7 +169,7 @@ struct FetchTests {
         #expect(try await config.fetch() == .success)
     }
 
-    /// A portal answers every request with a page.
+    /// A captive portal answers every request with an HTML page.
     @Test func fetchRefusesHTMLPage() async throws {
         place.server.inject([Fault("changeset", effect: .body("<html><body>Sign in</body></html>"))])
         let error = await #expect(throws: RemoteConfigError.self) { try await place.start().fetch() }
@@ -177,8 +177,7 @@ struct FetchTests {
         #expect(error?.description.contains("https://settings.test/") == true)
     }
 
-    /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has
-    /// passed.
+    /// The hourly limit stops an app that fetches in a loop, whatever the interval, even after restarts.
     @Test func fetchLimitPerHour() async throws {
         let asked = place.server.polls.count
         let config = RemoteConfig(
@@ -204,7 +203,7 @@ struct FetchTests {
         #expect(place.start().status.holdReason == nil)
     }
 
-    /// It is a sliding hour: as many again are possible only when as many have left it.
+    /// The limit applies to every period of one hour, not to clock hours.
     @Test func fetchLimitIsASlidingHour() async throws {
         let config = place.start(perHour: 3)
         var times: [UInt64] = []
@@ -216,7 +215,7 @@ struct FetchTests {
         for (time, fourth) in zip(times, times.dropFirst(3)) { #expect(fourth - time >= 3_600_000) }
     }
 
-    /// What a message has announced is fetched though the hour's requests are used up; as often again, and no more.
+    /// Announced changes can be fetched beyond the hourly limit, up to the same number of times again.
     @Test func fetchLimitForPushMessages() async throws {
         let config = place.start(perHour: 2)
         for _ in 0..<2 { try await config.fetch() }
@@ -233,7 +232,7 @@ struct FetchTests {
         #expect(try await config.fetch() == .success)
     }
 
-    /// What did not reach the server does not count; what it refused does.
+    /// Requests that do not reach the server do not count toward the limit; failed requests that do reach it count.
     @Test func fetchLimitCountsOnlySentRequests() async throws {
         for _ in 0..<10 { _ = try? await place.start(perHour: 2) { $0.transport = NoNetwork() }.fetch() }
         let config = place.start(perHour: 2)
@@ -242,12 +241,12 @@ struct FetchTests {
         _ = try? await config.fetch()
         place.server.inject([])
         #expect(try await throttledUntil(config) > 3599)
-        // A clock that was set back: what lies in the future counts for nothing.
+        // After the clock is set back, requests with times in the future do not count.
         place.pass(hours: -3)
         #expect(try await config.fetch() == .success)
     }
 
-    /// Any sync of the collection counts as a fetch, kept across starts.
+    /// Any sync of the collection counts as a fetch, even after a restart.
     @Test func otherSyncsCountAsFetch() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
@@ -258,7 +257,7 @@ struct FetchTests {
         try await service.sync()
         let now = Double(place.now.milliseconds) / 1000
         #expect(config.lastFetchTime?.timeIntervalSince1970 == now && config.lastFetchStatus == .success)
-        #expect(!config.status.isStale, "what was announced before has come")
+        #expect(!config.status.isStale, "the sync fetched the announced change")
         place.pass(hours: 11)
         let asked = place.requests
         for config in [config, place.start(interval: 43_200)] {
@@ -267,19 +266,19 @@ struct FetchTests {
             #expect(config.text("a") == "2")
         }
         #expect(place.requests == asked, "the last success is younger than the interval")
-        // A sync that finds nothing new has asked the server as well.
+        // A sync without changes counts too.
         try await service.sync()
         place.pass(hours: 11.9)
         try await config.fetch()
         #expect(place.fetches == 2)
-        // One that fails does not count.
+        // A failed sync does not count.
         place.server.inject([Fault("changeset", effect: .status(500))])
         place.pass(hours: 1)
         _ = try? await service.sync()
         #expect(config.lastFetchTime?.timeIntervalSince1970 == now + 11 * 3600)
     }
 
-    /// The server's own wait is kept as it is, in force after a restart, and nothing gets past it.
+    /// The server's `Retry-After` is honored exactly, survives restarts, and cannot be bypassed.
     @Test func fetchObeysServerBackoff() async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
@@ -300,19 +299,19 @@ struct FetchTests {
         #expect(place.requests > asked)
     }
 
-    /// A device without a network is not held back: as soon as there is one, it may fetch.
+    /// Failures without a network cause no backoff: the device can fetch as soon as it is online.
     @Test func offlineDoesNotThrottle() async throws {
         let offline = place.start { $0.transport = NoNetwork() }
         for _ in 0..<5 {
             let error = await #expect(throws: RemoteConfigError.self) { try await offline.fetch() }
             guard case .fetchFailed(let reason)? = error else { throw try #require(error) }
-            #expect(reason.contains("offline"), "an error is never without a reason")
+            #expect(reason.contains("offline"), "the error contains the reason")
         }
         #expect(offline.lastFetchStatus == .failure && offline.lastFetchTime == nil)
         #expect(try await place.start().fetch() == .success)
     }
 
-    /// A fetch ends after its time-out even if the transport hangs for ever, and other calls are not held up by it.
+    /// A fetch times out even if the transport hangs forever, and does not block later calls.
     @Test func hangingFetchTimesOut() async throws {
         let hanging = HangingTransport()
         defer { hanging.letGo() }
@@ -328,7 +327,7 @@ struct FetchTests {
         #expect(config.text("a") == "default" && config.lastFetchStatus == .failure)
     }
 
-    /// A message marks it stale across restarts; the next fetch asks past the interval; its success clears the mark.
+    /// The stale mark survives restarts and makes the next fetch ignore the interval; a successful fetch clears it.
     @Test func staleMarkLastsUntilSuccessfulFetch() async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
@@ -338,7 +337,7 @@ struct FetchTests {
         let later = place.start(interval: 43_200)
         #expect(later.status.isStale)
         await #expect(throws: RemoteConfigError.self) { try await later.fetch() }
-        #expect(place.requests > asked && later.status.isStale, "a failure keeps it")
+        #expect(place.requests > asked && later.status.isStale, "a failed fetch keeps the mark")
         place.pass(seconds: 200)
         #expect(try await later.fetch() == .success)
         #expect(!later.status.isStale)
@@ -354,7 +353,7 @@ struct FetchTests {
         #expect(try config.handlePushMessage(["CONFIG_STATE": "FRESH"]) == false)
         #expect(try config.handlePushMessage(["CONFIG_STATE": "STALE", "collection": "main/other"]) == false)
         #expect(try config.handlePushMessage(["timestamp": "\"\(held)\""]))
-        #expect(!config.status.isStale, "what is held already needs no fetch")
+        #expect(!config.status.isStale, "the announced state is already stored")
         #expect(try config.handlePushMessage(["timestamp": "\"\(held + 1)\"", "collection": place.collection.id]))
         #expect(config.status.isStale)
         try await config.fetch()
@@ -374,7 +373,7 @@ struct FetchTests {
         }
     }
 
-    /// A message that comes while a fetch is under way is about something newer: the fetch's success does not clear it.
+    /// A message received during a fetch may announce a newer state, so the fetch does not clear the stale mark.
     @Test func pushMessageDuringFetchKeepsMark() async throws {
         let config = place.start(interval: 43_200)
         place.server.inject([Fault("changeset", delay: .milliseconds(200))])
@@ -385,13 +384,13 @@ struct FetchTests {
         #expect(config.status.isStale)
     }
 
-    /// A clock that jumps blocks no fetch for longer than the interval, and no failure's pause either.
+    /// After a clock jump, neither the interval nor a backoff blocks fetches for longer than the interval.
     @Test(arguments: [-40.0, -1, -0.001, 0.01, 40])
     func clockJumpsDelayNoFetch(_ years: Double) async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
         place.pass(years: years)
-        // Certificates are not valid decades away: then the fetch fails, but it is made.
+        // Decades away, the certificates are not valid: the fetch fails, but it sends a request.
         let asked = place.requests
         _ = try? await config.fetch()
         if years > -0.0005 || years < 0 { #expect(place.requests > asked) }
@@ -399,8 +398,8 @@ struct FetchTests {
         place.pass(hours: 13)
         _ = try? await config.fetch()
         place.server.inject([])
-        // Back to the right time: a success or a failure of another age holds nothing back for longer than the
-        // interval.
+        // Back at the correct time, a success or failure recorded at the wrong time does not block fetches for longer
+        // than the interval.
         place.pass(years: -years)
         if years <= 0 { place.pass(hours: 12) }
         #expect(try await asks(place.start(interval: 43_200)))
@@ -427,11 +426,11 @@ struct FetchTests {
         #expect(config.text("a") == "2")
     }
 
-    /// One caller's cancellation does not end the fetch of another.
+    /// Canceling one caller's fetch does not cancel another caller's.
     @Test func cancelledFetchDoesNotEndOthers() async throws {
         let gate = GatedTransport(place.server, holding: "changeset")
         let config = place.start { $0.transport = gate }
-        // The limit is in real time, and on a busy machine a fetch can take that long.
+        // The timeout is in real time, and a fetch can exceed the default on a busy machine.
         config.configSettings.fetchTimeout = 3600
         let one = Task { try await config.fetch() }
         let other = Task { try await config.fetch() }
@@ -443,8 +442,8 @@ struct FetchTests {
         #expect(try await other.value == .success)
     }
 
-    /// A storage directory that cannot be written: a call that has to store something says so, and what was fetched and
-    /// noted holds as long as the process runs.
+    /// If the storage directory is not writable, calls that store something fail, but fetched values and the stale mark
+    /// remain in effect until the process exits.
     @Test func fetchWithUnwritableStorage() async throws {
         try place.put("a", 1)
         try Data().write(to: URL(fileURLWithPath: place.storage))

@@ -5,14 +5,13 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Where values come from, and when they change.
+/// Sources of values, and when values change.
 struct LayerTests {
     let place: ConfigPlace
 
     init() throws { place = try ConfigPlace() }
 
-    /// Defaults first, then packaged, then remote; each layer alone; and what becomes of them at the next start,
-    /// offline.
+    /// Adds defaults, packaged values and remote values one after another, then restarts offline.
     @Test func remoteWinsOverPackagedAndDefaults() async throws {
         try place.put(all: ["a": "packaged a", "b": "packaged b"])
         let packaged = try await place.package()
@@ -39,12 +38,12 @@ struct LayerTests {
         try place.put(all: ["a": "remote a", "c": "remote c"])
         place.collection.delete("b")
         #expect(try await config.fetch() == .success)
-        #expect(config.text("a") == "packaged a", "what is fetched waits")
+        #expect(config.text("a") == "packaged a", "fetched values are not active yet")
         #expect(config.status.waiting == ["a", "b", "c"])
         #expect(try await config.activate())
         #expect(try await config.activate() == false)
         #expect(config["a"].source == .remote && config.text("a") == "remote a" && config.text("c") == "remote c")
-        #expect(config["b"].source == .static, "what was removed is not served from an older state")
+        #expect(config["b"].source == .static, "a removed parameter does not fall back to an older state")
         #expect(config.configValue(forKey: "a", source: .packaged).stringValue == "packaged a")
         #expect(config.allKeys(from: .packaged) == ["a", "b"])
         #expect(config["d"].source == .default)
@@ -58,7 +57,7 @@ struct LayerTests {
             $0.transport = NoNetwork()
         }
         #expect(later.text("a") == "remote a" && later["a"].source == .remote)
-        // An app update that packages something newer takes effect at its first launch.
+        // Newer values packaged with an app update take effect at the first launch.
         try place.put("a", "packaged later")
         let newer = try await place.package(as: "newer")
         let updated = place.start {
@@ -96,7 +95,7 @@ struct LayerTests {
         #expect(status.description.contains("active: remote, "))
     }
 
-    /// A collection with other records is refused with an error that names the record, and what is active stays.
+    /// Records that are not parameters are refused with an error that lists them; the active values remain.
     @Test func nonParameterRecordsAreRefused() async throws {
         try place.put("a", 1)
         let config = place.start()
@@ -117,7 +116,7 @@ struct LayerTests {
         #expect(config.text("a") == "2")
     }
 
-    /// Flurry's simple mode: nothing changes while the app runs, everything at its next start.
+    /// As in Flurry's simple mode, fetched values take effect only at the next start.
     @Test func configActivationOnNextStart() async throws {
         try place.put("a", 1)
         let first = place.start(activation: .onNextStart)
@@ -135,14 +134,14 @@ struct LayerTests {
         #expect(third.text("a") == "2")
         #expect(try await third.activate())
         #expect(third.text("a") == "3")
-        // The first read decides, also if it comes after a fetch.
+        // Even a fetch before the first read does not change the values.
         try place.put("a", 4)
         let fourth = place.start(activation: .onNextStart)
         try await fourth.fetch()
         #expect(fourth.text("a") == "3")
     }
 
-    /// Several keys read from one snapshot belong together, whatever is activated meanwhile.
+    /// All values in a snapshot belong to the same state, even after another activation.
     @Test func configSnapshotsAreConsistent() async throws {
         try place.put(all: ["a": 1, "b": 1])
         let config = place.start()
@@ -161,7 +160,7 @@ struct LayerTests {
         #expect(after.snapshot()["a"] == after["a"])
     }
 
-    /// Conditions see the app, its signals, the installation's id and the time; signals take effect at an activation.
+    /// Conditions can use the app context, signals, installation ID and time; signals take effect when activated.
     @Test func configConditionsSeeContextAndSignals() async throws {
         try place.put("k", "all")
         try place.put("k", "pro", id: "k1", filter: "env.plan == 'pro'", priority: 1)
@@ -177,8 +176,8 @@ struct LayerTests {
         #expect(config.text("k") == "all")
         #expect(config.status.waiting == ["k", "n"])
         #expect(try await config.activate())
-        #expect(config.text("k") == "pro" && config.text("n") == "vip", "the app's own context cannot be replaced")
-        // Kept across starts, where the locale is another one.
+        #expect(config.text("k") == "pro" && config.text("n") == "vip", "signals cannot override the app context")
+        // Signals persist across starts; this start has a different locale.
         let later = place.start(installationID: "me") { $0.appContext = RemoteSettingsContext(locale: "de") }
         #expect(later.text("k") == "german" && later.text("n") == "vip")
         try await later.setCustomSignals(["plan": nil, "runs": nil])
@@ -186,7 +185,7 @@ struct LayerTests {
         #expect(later.text("n") == "no")
     }
 
-    /// A record may say that the app's own default applies.
+    /// A record can select the app's default.
     @Test func inAppDefaultIsTheAppsOwn() async throws {
         try place.put("k", "remote")
         try place.collection.put("k2", ["key": "k", "in_app_default": true, "filter_expression": "env.locale == 'de'"])
@@ -198,8 +197,8 @@ struct LayerTests {
         #expect(place.start().text("k") == "remote")
     }
 
-    /// A new version of the app in which records are packaged that are no parameters starts with the values that were
-    /// active, and before the first activation with the app's defaults.
+    /// An app update that packages records other than parameters starts with the active values, or with the app's
+    /// defaults if nothing was activated yet.
     @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart], ["active", "default"])
     func packagedNonParametersAreIgnored(_ activation: RemoteConfigActivation, value: String) async throws {
         try place.put("a", "active")
@@ -215,7 +214,7 @@ struct LayerTests {
         #expect("\(config.status.problems)".contains("mistake"))
     }
 
-    /// The id that percentages depend on is the same at each start, before anything was fetched too.
+    /// The installation ID, on which percentages depend, is the same at every start, even before the first fetch.
     @Test func installationIDIsStable() async throws {
         try place.put("k", "x")
         try place.put("k", "y", id: "k1", filter: "[env.id, 'a']|bucketSample(0, 50, 100)")

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Who is told of what, where and when.
+/// Which events listeners and observers receive, when, and on which queue.
 struct ObserverTests {
     let place: ConfigPlace
 
@@ -24,8 +24,8 @@ struct ObserverTests {
         }
     }
 
-    /// Listeners are told of any sync that changes a value, with the keys compared to what is active; nothing is
-    /// activated.
+    /// Listeners are notified of each sync that changes values, with the keys that differ from the active values.
+    /// Nothing is activated.
     @Test func updateListenerHearsChangedKeys() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
@@ -45,12 +45,12 @@ struct ObserverTests {
         #expect(updates.all == [["a", "b", "d"]])
         #expect(try await stream.next()?.updatedKeys == ["a", "b", "d"])
         #expect(config.text("a") == "1")
-        // Compared with what is active, not with what was fetched before.
+        // Keys are compared with the active state, not with the previously fetched one.
         try place.put("a", 1)
         try await service.sync()
         try await updates.has(2)
         #expect(updates.all.last == ["b", "d"])
-        // No call if nothing changes for this app.
+        // Listeners are not called if nothing changes for this app.
         try await config.activate()
         try place.put("c", 9, id: "c1", filter: "env.locale == 'xx'")
         try await service.sync()
@@ -70,7 +70,7 @@ struct ObserverTests {
         #expect(try await stream.next() == nil)
     }
 
-    /// The two spellings of é are one string to Swift.
+    /// Swift considers the two Unicode spellings of é equal, but they are different keys and values here.
     @Test func unicodeSpellingsAreDistinctParameters() async throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         func bytes(_ keys: Set<String>) -> [[UInt8]] { keys.map { Array($0.utf8) } }
@@ -84,7 +84,7 @@ struct ObserverTests {
         try place.put(two, 3, id: "two", filter: "true")
         _ = try await config.fetch(withExpirationDuration: 0)
         #expect(bytes(config.status.waiting) == [Array(two.utf8)])
-        // A value that changes only its spelling has changed.
+        // A change of Unicode spelling alone counts as a change of value.
         try place.put(one, one, id: "one", filter: "true")
         try await config.fetchAndActivate()
         try place.put(one, two, id: "one", filter: "true")
@@ -113,7 +113,7 @@ struct ObserverTests {
         await #expect(throws: RemoteConfigError.self, "an error ends the stream") { for try await _ in updates {} }
     }
 
-    /// Each observer is told of every fetch and every activation, in order, on its own queue or executor.
+    /// Observers are notified of every fetch and activation, in order, on their queue or executor.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func configObserverHearsFetchesAndActivations() async throws {
         let config = place.start()
@@ -145,7 +145,7 @@ struct ObserverTests {
         #expect(others.all == all)
     }
 
-    /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
+    /// `remove()` on the main thread does not wait for an observer that is itself waiting for the main thread.
     @Test @MainActor func removeListenerOnMainDoesNotBlock() async throws {
         let config = place.start()
         let (entered, left) = (Flag(), Flag())
@@ -165,7 +165,7 @@ struct ObserverTests {
         while !left.isSet { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    /// Runs nothing until it is told to.
+    /// An executor that runs its jobs only when `run()` is called.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private final class StalledExecutor: TaskExecutor {
         private let jobs = Mutex<[UnownedJob]>([])
@@ -186,7 +186,7 @@ struct ObserverTests {
         }
     }
 
-    /// An observer that does not get its turn costs one scheduled call and sixteen events, and loses no changed key.
+    /// While an observer cannot run, at most one call and 16 events are pending, and no changed key is lost.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func waitingObserverEventsAreBounded() async throws {
         let config = place.start()
@@ -202,7 +202,7 @@ struct ObserverTests {
         #expect(executor.count == 1 && events.all.isEmpty)
         executor.run()
         #expect(events.all.count == 16)
-        #expect(events.all.last.map(told) == "no change", "the newest fetch is told")
+        #expect(events.all.last.map(told) == "no change", "the newest fetch is reported")
         let activated = events.all.reduce(into: Set<String>()) { keys, event in
             if case .activated(let activated) = event { keys.formUnion(activated) }
         }
@@ -229,7 +229,7 @@ struct ObserverTests {
         #expect(calls.all.count == 1)
     }
 
-    /// A view, or anything else that observes, is told when values change.
+    /// SwiftUI views and other users of Observation are notified when values of any layer change.
     @Test func observationFollowsEveryLayer() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
@@ -253,7 +253,7 @@ struct ObserverTests {
         #expect(changes.all.count == 3 && watch() == "3")
     }
 
-    /// `@RemoteConfigProperty`, on any system.
+    /// `@RemoteConfigProperty` works on every platform.
     @Test func configPropertyFollowsActivations() async throws {
         struct View {
             @RemoteConfigProperty var a: Int
@@ -278,7 +278,7 @@ struct ObserverTests {
         #expect(view.a == 1 && changes.all.count == 1)
     }
 
-    /// What a call tells its completion handler.
+    /// The value and error that a call passes to its completion handler.
     @MainActor
     private func outcome<Value: Sendable>(
         _ call: (@escaping @MainActor @Sendable (Value, (any Error)?) -> Void) -> Void
@@ -291,7 +291,7 @@ struct ObserverTests {
         }
     }
 
-    /// The forms with completion handlers: on the main actor, with an error that is never nil if it failed.
+    /// Completion handlers run on the main actor, and always receive an error after a failure.
     @Test @MainActor func configCompletionHandlers() async throws {
         let config = place.start(interval: 3600)
         #expect(

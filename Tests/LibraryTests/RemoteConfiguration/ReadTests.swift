@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Whoever has to know which values an app has read hears of each once for an activation.
+/// Lookup observers are notified of each value that the app reads, once per activation.
 struct ReadTests {
     let place: ConfigPlace
     let queue = DispatchQueue(label: "reads")
@@ -26,7 +26,7 @@ struct ReadTests {
         }
     }
 
-    /// What was told so far, as texts.
+    /// The reads reported so far, as strings.
     private func told() -> [String] {
         queue.sync {}
         return reads.all.map { "\($0.key)=\($0.value.stringValue) \($0.source.rawValue) \($0.record ?? "-")" }
@@ -46,7 +46,7 @@ struct ReadTests {
             _ = config.string(forKey: "e", default: "")
             _ = config["nobody has it"]
         }
-        // Not read by these.
+        // These calls do not count as reads.
         _ = (
             config.allKeys(from: .remote), config.keys(withPrefix: ""),
             config.configValue(forKey: "f", source: .default)
@@ -55,14 +55,14 @@ struct ReadTests {
         #expect(told() == ["a=1 remote a", "c=yes remote c-pro", "d=mine default d", "e=app default -"])
         let timestamp = try place.collection.timestamp()
         #expect(reads.all.map(\.timestamp) == [timestamp, timestamp, timestamp, nil])
-        // An activation that changes the state begins anew, also for values that are the same.
+        // After an activation that changes the state, all reads are reported again, even of unchanged values.
         try place.put("b", 2)
         try await config.fetchAndActivate()
-        #expect(told().count == 4, "an activation reads nothing")
+        #expect(told().count == 4, "an activation reports no reads")
         _ = (config["a"], config["b"], config["a"])
         #expect(told().dropFirst(4) == ["a=1 remote a", "b=2 remote b"])
         #expect(reads.all.last?.timestamp == (try place.collection.timestamp()))
-        // Other defaults change those values that come from them.
+        // After new defaults, reads of default values are reported again.
         config.setDefaults(["d": "mine", "e": "other"])
         _ = (config["a"], config["d"], config["e"], config["e"])
         #expect(told().dropFirst(6) == ["d=mine default d", "e=other default -"])
@@ -71,7 +71,7 @@ struct ReadTests {
         #expect(told().count == 8)
     }
 
-    /// Reading everything as one value reads the keys that it has members for.
+    /// Decoding all parameters into a type reports only the keys that the type has members for.
     @Test func lookupObserverHearsDecodedMembers() async throws {
         struct All: Decodable {
             let a: Int
@@ -89,7 +89,7 @@ struct ReadTests {
         registration.remove()
     }
 
-    /// A reader does not wait for an observer, and what waits has a bound.
+    /// Reads do not wait for an observer, and the queue of reported reads is bounded.
     @Test func configReadersDoNotWaitForObservers() async throws {
         let config = place.start()
         config.setDefaults(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("k\($0)", $0) }))
@@ -102,12 +102,12 @@ struct ReadTests {
         for number in 0..<20_000 { _ = config["k\(number)"] }
         #expect(calls.all.isEmpty)
         gate.signal()
-        try await expectSoon("the newest read is told") { calls.all.last == "k19999" }
+        try await expectSoon("the newest read is reported") { calls.all.last == "k19999" }
         #expect(calls.all.count >= 4096 && calls.all.count < 20_000)
         registration.remove()
     }
 
-    /// Threads that read at once while states are activated: no read is told twice for one state.
+    /// With concurrent reads and activations, no read is reported twice for the same state.
     @Test func lookupObserverHearsNothingTwice() async throws {
         let config = place.start()
         try await config.fetchAndActivate()

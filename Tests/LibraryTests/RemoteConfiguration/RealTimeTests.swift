@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// What a listener hears of what is published, without a call by the app.
+/// Listeners are notified of published changes without a fetch by the app.
 @Suite(.timeLimit(.minutes(10)))
 struct RealTimeTests {
     let place: ConfigPlace
@@ -44,7 +44,7 @@ struct RealTimeTests {
         await time.pass(.seconds(4))
         try await updates.has(1)
         #expect(updates.all == [["a", "b", "d"]])
-        // Nothing activates itself.
+        // Updates are not activated automatically.
         #expect(config["a"].stringValue == "1")
         try await config.activate()
         #expect(config["a"].stringValue == "2" && config["b"].source != .remote)
@@ -54,7 +54,7 @@ struct RealTimeTests {
         second.remove()
         await time.settle()
         #expect(source.open == 0)
-        // The stream of updates is a listener too.
+        // The stream of updates counts as a listener.
         let task = Task { for try await _ in config.configUpdates {} }
         await time.settle()
         #expect(source.open == 1 && source.most == 1)
@@ -63,7 +63,7 @@ struct RealTimeTests {
         #expect(source.open == 0)
     }
 
-    /// Collects what a listener and a stream of updates are told.
+    /// Collects the errors that a listener and a stream of updates receive.
     private func listen(
         _ config: RemoteConfig
     ) -> (listener: Collector<RemoteConfigUpdateError>, stream: Task<RemoteConfigUpdateError?, any Error>) {
@@ -88,7 +88,7 @@ struct RealTimeTests {
         return (errors, stream)
     }
 
-    /// Ends the first connection, and refuses others. Before that, nobody who listens can have missed a problem.
+    /// Waits until all listeners are connected, then ends the connection and refuses new ones.
     private func refuse(_ reason: Failure) async {
         await time.settle()
         source.refuse(Failure("https://h/updates", reason))
@@ -119,7 +119,7 @@ struct RealTimeTests {
         #expect(try await told.stream.value?.errorCode == 8004)
     }
 
-    /// A channel that announces what the server does not have, and messages that cannot be read.
+    /// Malformed messages and announcements of states that the server does not have are reported once, then ignored.
     @Test func invalidAnnouncementsAreIgnored() async throws {
         let config = start()
         try await config.fetchAndActivate()
@@ -133,7 +133,7 @@ struct RealTimeTests {
         try await told.listener.has(1)
         #expect(told.listener.all.map(\.errorCode) == [8003])
         #expect(try await told.stream.value == told.listener.all.first)
-        // Another connection and another text are the same again.
+        // Another malformed message on a new connection is not reported again.
         source.end()
         await time.pass(.seconds(10))
         let another = #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
@@ -145,7 +145,7 @@ struct RealTimeTests {
         try await told.listener.has(2)
         await time.settle()
         #expect(told.listener.all.map(\.errorCode) == [8003, 8002])
-        // What is announced truly arrives all the same.
+        // Genuine announcements are still delivered.
         let updates = config.configUpdates
         try place.put("a", 2)
         source.announce(try place.server.monitorTimestamp(), [place.collection.collection])

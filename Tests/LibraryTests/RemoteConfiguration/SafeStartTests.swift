@@ -5,8 +5,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// An app whose values are bad gets back to values that work: by its check before they are active, and by its starts
-/// after they are.
+/// Recovery from bad values: the app's check rejects them before activation, or repeated failed starts do so later.
 @Suite(.serialized) struct SafeStartTests {
     let place: ConfigPlace
 
@@ -24,7 +23,7 @@ import Testing
         return config
     }
 
-    /// One start of an app that divides by a parameter at once, and otherwise starts well and takes what is new.
+    /// Simulates a start of an app that crashes if `interval` is 0, and otherwise fetches and activates new values.
     @discardableResult
     private func live(
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil,
@@ -51,7 +50,7 @@ import Testing
         let config = start(activation: activation)
         #expect(config["interval"].numberValue == 24 && config["interval"].source == .remote)
         #expect(config.status.description.contains("(3 attempts)"))
-        // The same state is neither active nor waiting.
+        // The rejected state is neither active nor waiting.
         #expect(try await !config.activate() && config.status.waiting == [])
         try place.put("interval", 12)
         #expect(try await live(activation: activation) == 24)
@@ -82,7 +81,7 @@ import Testing
         #expect(try await live() == 99)
     }
 
-    // MARK: The check
+    // MARK: Validation
 
     private struct Values: Decodable {
         let interval: Int
@@ -112,14 +111,14 @@ import Testing
         #expect(reason.contains("the app's check failed"))
         let config = started()
         #expect(config["interval"].numberValue == 24)
-        #expect(try await !config.activate(), "it is not tried again")
+        #expect(try await !config.activate(), "a rejected state is not retried")
         #expect(config.status.description.contains("rejected"))
         try place.put("interval", 12)
         try await take()
         #expect(started()["interval"].numberValue == 12)
     }
 
-    /// Signals that make a value bad do not set the state aside that is active.
+    /// The active state is not rejected when new signals make one of its values bad.
     @Test func badValueBySignalsKeepsActiveState() async throws {
         try place.put("interval", 24)
         try place.put("interval", 0, id: "interval-x", filter: "env.x == 1", priority: 1)

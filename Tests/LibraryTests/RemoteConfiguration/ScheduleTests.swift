@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Fetches from time to time, and the stream of active values.
+/// Scheduled fetches, and the stream of active values.
 struct ScheduleTests {
     let place: ConfigPlace
 
@@ -15,11 +15,11 @@ struct ScheduleTests {
         try place.put("a", 1)
     }
 
-    /// A remote config of a process that has just started. Who sleeps until the next fetch moves the clock.
+    /// Simulates a newly started process. Sleeping until the next fetch advances the test clock.
     private func start() -> RemoteConfig {
         let config = place.start(interval: 43_200) {
             $0.environment.sleep = { duration in
-                // The time-out of a fetch, and the pauses between its tries.
+                // The fetch timeout and retry delays use real time.
                 guard duration >= .seconds(50) else { return try await Task.sleep(for: min(duration, .seconds(45))) }
                 try Task.checkCancellation()
                 self.place.pass(seconds: Double(duration.components.seconds))
@@ -30,7 +30,7 @@ struct ScheduleTests {
         return config
     }
 
-    /// How often the server was asked for its list of collections.
+    /// The number of requests for the server's list of collections.
     private var asked: Int { place.server.requests.count { $0.path.contains("/monitor/") } }
 
     @Test func configScheduleFetchesOnceADay() async throws {
@@ -43,11 +43,11 @@ struct ScheduleTests {
                     break
                 }
             }
-            // The second start waits for its time, which passes while it sleeps.
+            // From the second start on, the schedule sleeps until the next fetch is due, which advances the clock.
             await schedule.value
             if place.now.elapsed(since: began) > .seconds(5 * 86_400) { break }
         }
-        // At the beginning, and once a day.
+        // One request at the beginning, then one a day.
         #expect(asked == Int(place.now.elapsed(since: began).components.seconds / 86_400) + 1)
     }
 
@@ -77,7 +77,7 @@ struct ScheduleTests {
         #expect(await activations.next()?["a"].stringValue == "0")
         try await config.fetchAndActivate()
         #expect(await activations.next()?["a"].stringValue == "1")
-        // Those that pile up are one, with the newest values.
+        // Unread activations are merged into one with the newest values.
         for value in 2...4 {
             try place.put("a", value)
             try await config.fetch(withExpirationDuration: 0)
@@ -97,7 +97,7 @@ struct ScheduleTests {
         #expect(count <= 1)
     }
 
-    /// Code with a property reads what a test sets.
+    /// `RemoteConfigProperty` reads the values that a test sets.
     @Test func configPropertyReadsTestValues() {
         struct Page {
             @RemoteConfigProperty var title: String

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// What remote config keeps in the index: what damage, strangers and other processes do to it.
+/// Remote config's state in the index file: damage, tampering and concurrent processes.
 struct StorageTests {
     let place: ConfigPlace
 
@@ -12,7 +12,7 @@ struct StorageTests {
 
     private var file: URL { URL(fileURLWithPath: place.indexFile) }
 
-    /// Whatever byte of the index is damaged or missing, values are of a published state, and the next fetch and
+    /// If the index is damaged or truncated at any byte, values come from a published state, and the next fetch and
     /// activation repair it.
     @Test func damagedConfigIndexIsRepaired() async throws {
         try place.put("a", 1)
@@ -39,7 +39,7 @@ struct StorageTests {
         #expect(config.text("a") == "2" && start().text("a") == "2")
     }
 
-    /// A later version of the library has written the index, which stays as it is.
+    /// An index written by a later version of the library is not modified.
     @Test func configIndexOfLaterFormatIsKept() async throws {
         try place.put("a", 1)
         try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
@@ -53,7 +53,7 @@ struct StorageTests {
         #expect(try Data(contentsOf: file) == later)
     }
 
-    /// An index that cannot be read for a while is not written anew: what is in it counts again afterwards.
+    /// An index that is temporarily unreadable is not overwritten, and is used again afterwards.
     @Test func unreadableConfigIndexIsKept() async throws {
         try place.put("a", 1)
         try place.put("a", "pro", id: "a1", filter: "env.plan == 'pro'")
@@ -61,7 +61,7 @@ struct StorageTests {
         try await first.setCustomSignals(["plan": "pro"])
         try await first.fetchAndActivate()
         #expect(first.text("a") == "pro")
-        // The system refuses to open a link to itself.
+        // A symbolic link to itself cannot be opened.
         try FileManager.default.moveItem(atPath: place.storage, toPath: place.storage + ".aside")
         try FileManager.default.createSymbolicLink(atPath: place.storage, withDestinationPath: place.storage)
         let config = place.start()
@@ -75,7 +75,8 @@ struct StorageTests {
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
     }
 
-    /// Signals that no index could hold are refused: a character may have any number of bytes.
+    /// Signals too large for the index are refused even within the character limit: a character can have any number of
+    /// bytes.
     @Test func hugeCustomSignalsAreRefused() async throws {
         try place.put("a", 1)
         let config = place.start()
@@ -91,7 +92,7 @@ struct StorageTests {
         #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self).contains("\"pro\""))
     }
 
-    /// A wait that is longer than any that the library or a server asks for is forged, and is not waited for.
+    /// A backoff longer than any that the library or a server can request must be forged, and is ignored.
     @Test func forgedBackoffInIndexIsIgnored() async throws {
         try place.put("a", 1)
         place.server.inject([Fault("/changeset", effect: .status(500))])
@@ -107,7 +108,7 @@ struct StorageTests {
         #expect(config.text("a") == "1")
     }
 
-    /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
+    /// A state with an invalid signature, or of a different collection or server, is never used.
     @Test func foreignConfigStateIsRefused() async throws {
         try place.put("a", "good")
         try await place.start().fetchAndActivate()
@@ -126,14 +127,14 @@ struct StorageTests {
             try await config.fetchAndActivate()
             #expect(config.text("a") == "good")
         }
-        // A directory or a link in its place is not followed, and is no reason to fail.
+        // A directory in place of the index does not make a start fail.
         try FileManager.default.removeItem(at: self.file)
         try FileManager.default.createDirectory(at: self.file, withIntermediateDirectories: true)
         #expect(place.start()["a"].source == .static)
     }
 
-    /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one
-    /// activation the file is whole again. So it is when another process has replaced it while this one runs.
+    /// A forged snapshot with a later timestamp does not block the genuine one: one activation restores the file, even
+    /// if another process replaced it while this one was running.
     @Test func forgedActivatedTimestampIsNoFloor() async throws {
         try place.put("a", "good")
         let config = place.start()
@@ -151,21 +152,21 @@ struct StorageTests {
                 #expect(place.start { $0.transport = NoNetwork() }.text("a") == "good")
             }
         }
-        // The same if the forged one is said to be of what is published next.
+        // The same if a new state is published after the forgery.
         try place.replaceActivated(by: snapshot.replacing(timestamp, with: "9007199254740991"))
         try place.put("a", "better")
         try await config.fetchAndActivate()
         #expect(place.start { $0.transport = NoNetwork() }.text("a") == "better")
     }
 
-    /// What another process has activated is neither lost nor taken back by one that knows an older state.
+    /// A process with an older state neither loses nor reverts what another process has activated.
     @Test func newerActivationOfOtherProcessIsKept() async throws {
         try place.put("a", 1)
         let (config, other) = (place.start(), place.start())
         try await config.fetchAndActivate()
         try place.put("a", 2)
         try await other.fetchAndActivate()
-        // Nothing but what the other one has activated is left of the newer state.
+        // Leaves the other process's activation as the only copy of the newer state.
         try place.changeEntry { $0["synced"] = nil }
         let whole = try Data(contentsOf: file)
         #expect(try await config.activate())
@@ -173,7 +174,7 @@ struct StorageTests {
         #expect(try Data(contentsOf: file) == whole)
     }
 
-    /// Counts that the library does not make, and that would keep a device from fetching for ever.
+    /// Forged request counts, which the library never writes, cannot block fetches forever.
     @Test func forgedFetchCountsAreIgnored() async throws {
         try place.put("a", 1)
         try await place.start(perHour: 3).fetchAndActivate()
@@ -196,31 +197,31 @@ struct StorageTests {
         }
     }
 
-    /// Signals that could not be stored are not in force, in this process either.
+    /// Signals that cannot be stored do not take effect, not even in the current process.
     @Test func unstorableSignalsAreNotInForce() async throws {
         try place.put("a", "no")
         try place.put("a", "yes", id: "a1", filter: "env.plan == 'pro'")
         let config = place.start()
         try await config.fetchAndActivate()
-        // Its temporary file cannot be made where a directory is.
+        // A directory with the name of the index's temporary file prevents writing the index.
         let temporary = "\(place.indexFile).tmp"
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
         await #expect(throws: RemoteConfigCustomSignalsError.self) {
             try await config.setCustomSignals(["plan": "pro"])
         }
-        // What a fetch finds out holds for this process all the same.
+        // A failed fetch still starts a backoff in this process.
         place.server.inject([Fault("changeset", effect: .status(500))])
         await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
         #expect(config.status.holdReason != nil)
         try FileManager.default.removeItem(atPath: temporary)
         try await config.activate()
         #expect(config.text("a") == "no")
-        // The next change that can be written takes it along.
+        // The next successful write also stores the backoff.
         try config.markStale()
         #expect(place.start().status.holdReason != nil && place.start().status.isStale)
     }
 
-    /// App and extension share a directory: signals, marks and activations of one are seen by the other.
+    /// An app and its extension share a directory: signals, stale marks and activations apply to both.
     @Test func configProcessesShareStorage() async throws {
         try place.put("a", 1)
         try place.put("s", "no")
@@ -235,7 +236,7 @@ struct StorageTests {
         #expect(app.text("a") == "2" && app.text("s") == "yes" && other.text("a") == "1")
         let asked = place.requests
         try await other.fetch()
-        #expect(place.requests == asked, "the interval is of both")
+        #expect(place.requests == asked, "the interval applies to both")
         #expect(try await other.activate())
         #expect(other.text("a") == "2" && other.text("s") == "yes")
         try other.markStale()
@@ -249,7 +250,7 @@ struct StorageTests {
         #expect(place.requests == held)
     }
 
-    /// Both at once: nothing is lost, nothing goes back.
+    /// With two processes at once, no signal is lost and no value reverts to an older one.
     @Test func concurrentConfigProcessesLoseNothing() async throws {
         try place.put("a", 0)
         let (app, other) = (place.start(), place.start())
@@ -276,8 +277,8 @@ struct StorageTests {
         #expect(app.text("n") == "kept" && app.text("a") == "25")
     }
 
-    /// Whatever files the system removes, a start has a published state, and the next fetch has the newest, also within
-    /// the interval: that counts only while what was fetched is still there.
+    /// Whatever files the system purges, a start has a published state, and the next fetch gets the newest one even
+    /// within the interval, which applies only while the fetched state is still stored.
     @Test func purgedConfigStorageIsFetchedAgain() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
@@ -305,8 +306,8 @@ struct StorageTests {
         }
     }
 
-    /// A reset of the collection or of everything forgets what remote config keeps, the latter also if nothing was ever
-    /// synced: signals are about the user.
+    /// Resetting the collection or all storage deletes remote config's state, which includes signals about the user.
+    /// Resetting all storage does so even if nothing was ever synced.
     @Test(arguments: [true, false]) func resetForgetsConfigState(isOfAll: Bool) async throws {
         try place.put("a", 1)
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
@@ -323,8 +324,8 @@ struct StorageTests {
         #expect(place.start()["a"].source == .static)
     }
 
-    /// A service that is given another server drops what was active at the next activation. Listeners hear of that
-    /// server's state though it is older: another server has its own times.
+    /// After a change of server, the next activation drops the active state. Listeners are notified of the new server's
+    /// state even if it is older, because timestamps of different servers are not comparable.
     @Test func serverChangeDropsActiveConfig() async throws {
         try place.put("a", "first")
         let second = try OriginTransport(address: "https://second.test")

@@ -7,8 +7,8 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Everything at once, and ends at any moment. `RC_SECONDS` and `RC_KILLS` make the tests longer; the first is meant
-/// for the thread sanitizer.
+/// Concurrent use under load, and processes killed at random moments. `RC_SECONDS` and `RC_KILLS` make the tests
+/// longer; use `RC_SECONDS` with the thread sanitizer.
 struct StressTests {
     private static let keys = (0..<10).map { "key\($0)" }
 
@@ -16,13 +16,13 @@ struct StressTests {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
     }
 
-    /// All keys get the same number at once, so that no published state has two.
+    /// Publishes the same number for all keys at once, so no published state mixes numbers.
     private static func write(_ number: Int, _ place: ConfigPlace) throws {
         try place.put(all: Dictionary(uniqueKeysWithValues: keys.map { ($0, number) }))
     }
 
-    /// Readers, fetches, activations, signals, listeners that come and go, other configurations and settings, marks,
-    /// and a shutdown at last: each read is of one published state, and nothing goes back.
+    /// Runs reads, fetches, activations, changes of signals, listeners, configuration and settings, and stale marks
+    /// concurrently, then shuts down: each snapshot is of one published state, and values never revert to older ones.
     @Test(.timeLimit(.minutes(10))) func configReadsOfOneStateUnderLoad() async throws {
         let place = try ConfigPlace()
         try Self.write(0, place)
@@ -42,7 +42,7 @@ struct StressTests {
         let wrong = Collector<String>()
         let reads = Collector<Int>()
         published.add(0)
-        /// - Returns: the number of the state.
+        /// - Returns: the number that all keys have.
         @Sendable func check(_ values: RemoteConfigSnapshot, atLeast last: Int) -> Int {
             let texts = Set(Self.keys.map { values[$0].stringValue })
             guard texts.count == 1, let number = texts.first.flatMap({ Int($0) }), number >= last,
@@ -58,7 +58,7 @@ struct StressTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             @Sendable func untilDone(_ work: () async throws -> Void) async {
                 while !isDone.isSet {
-                    // A shutdown or another configuration ends calls that are under way.
+                    // A shutdown or a new configuration makes calls in progress fail.
                     try? await work()
                     await Task.yield()
                 }
@@ -99,7 +99,7 @@ struct StressTests {
                             if removedOnMain.isSet { wrong.add("a call after remove()") }
                         }
                         try await Task.sleep(for: .milliseconds(Int.random(in: 0..<5)))
-                        // Only where the listener is called does `remove()` promise that no call is under way.
+                        // Only on the listener's own queue does `remove()` guarantee that no call is in progress.
                         queue.sync {
                             registration.remove()
                             removed.set()
@@ -123,7 +123,7 @@ struct StressTests {
             group.addTask {
                 let end = ContinuousClock.now + .seconds(Self.setting("RC_SECONDS", else: 3))
                 var number = 0
-                // On a busy machine, readers need longer to see a few states.
+                // On a busy machine, readers need longer to read a few different states.
                 while ContinuousClock.now < end || Set(reads.all).count <= 3 {
                     number += 1
                     published.add(number)
@@ -139,7 +139,7 @@ struct StressTests {
         #expect(wrong.all.isEmpty, "\(wrong.all.prefix(5))")
         #expect(Set(reads.all).isSubset(of: published.all))
         await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
-        // Another process can go on where this one ended.
+        // Another process can continue from the stored state.
         let later = place.start { $0.packaged = [packaged] }
         later.setDefaults(["default": 7])
         _ = check(later.snapshot(), atLeast: 0)
@@ -150,8 +150,8 @@ struct StressTests {
         #expect(wrong.all.isEmpty)
     }
 
-    /// A process that fetches and activates is killed at random moments: the next one reads a state that was published,
-    /// whole, and no older than what was read before.
+    /// After a fetching and activating process is killed at a random moment, the next one reads a complete published
+    /// state that is no older than the one read before.
     @Test(.timeLimit(.minutes(10))) func killedConfigProcessLeavesPublishedState() async throws {
         let listener = try LoopbackListener()
         let place = try ConfigPlace(address: "http://127.0.0.1:\(listener.port)")
@@ -175,7 +175,7 @@ struct StressTests {
             return (process, pipe)
         }
         try Self.write(0, place)
-        // A busy machine takes longer to get anywhere: the moments are parts of a round's time.
+        // Kill times are relative to the duration of one round, which is longer on a busy machine.
         let began = ContinuousClock.now
         try start(rounds: 1, storage: "\(place.storage)-timed").0.waitUntilExit()
         let roundTime = ContinuousClock.now - began
@@ -208,7 +208,7 @@ struct StressTests {
             seen.insert(state)
         }
         #expect(!seen.isEmpty)
-        // What was left behind does no harm.
+        // Leftover files are harmless.
         let (process, pipe) = try start(rounds: 1)
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()

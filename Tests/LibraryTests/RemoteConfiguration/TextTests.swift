@@ -3,9 +3,9 @@ import RemoteConfiguration
 import RemoteSettingsModel
 import Testing
 
-/// What a text is as a boolean, a number and a type of the app. Everybody who comes from Firebase has texts only.
+/// Conversions of strings to booleans, numbers and the app's types. Values published with Firebase are all strings.
 struct TextTests {
-    /// Texts with their `boolValue` and `doubleValue` by the rules of `NSString`, as Apple's systems have them.
+    /// Strings with their `boolValue` and `doubleValue` by the rules of `NSString` on Apple platforms.
     static let table: [(text: String, bool: Bool, number: Double)] = [
         ("", false, 0), (" ", false, 0), ("0", false, 0), ("1", true, 1), ("2", true, 2), ("9", true, 9),
         ("10", true, 10), ("00", false, 0), ("01", true, 1), ("007", true, 7), ("-0", false, 0), ("-1", true, -1),
@@ -43,8 +43,8 @@ struct TextTests {
         }
     }
 
-    /// The table and many other texts, as Foundation reads them where the tests run. Linux's Foundation is not that of
-    /// Apple's systems in every corner; the corners are left out there, and named.
+    /// Compares the table and many generated strings with Foundation on the current platform. On Linux, this skips the
+    /// edge cases below in which Foundation differs from Apple's.
     @Test func configTextsConvertLikeFoundation() throws {
         let config = place.start()
         for text in Self.table.map(\.text) + Self.generated(4000, seed: 1) {
@@ -60,7 +60,7 @@ struct TextTests {
         }
     }
 
-    /// Linux passes over white space behind a sign and behind zeros, and takes no letter there.
+    /// Linux skips white space after a sign and after zeros, and accepts no letter there.
     private static func isCornerOfBooleans(_ text: String) -> Bool {
         #if canImport(Darwin)
         false
@@ -70,8 +70,8 @@ struct TextTests {
         #endif
     }
 
-    /// Linux does not pass over line ends, passes over spaces behind a sign, and gives 0 for an exponent without
-    /// digits. Nothing here is infinite.
+    /// Linux does not skip line breaks, skips spaces after a sign, and returns 0 for an exponent without digits. On all
+    /// platforms, this skips infinite results, which the library never returns.
     private static func isCornerOfNumbers(_ text: String) -> Bool {
         if !NSString(string: text).doubleValue.isFinite { return true }
         #if canImport(Darwin)
@@ -84,7 +84,7 @@ struct TextTests {
         #endif
     }
 
-    /// Texts of the pieces that the rules are about.
+    /// Generates strings from fragments that the conversion rules treat specially.
     static func generated(_ count: Int, seed: UInt64) -> [String] {
         let pieces = [
             "0", "1", "7", "10", "-", "+", ".", "e", "E", "5", " ", "\t", "\n", "\u{A0}", "t", "T", "rue", "y", "Y",
@@ -99,7 +99,7 @@ struct TextTests {
 
     private struct Holder<Value: Decodable>: Decodable { var k: Value }
 
-    /// What the four ways to read the key `k` as a type give; an empty text for an error.
+    /// The results of each way to decode the key `k` as a type; an empty string stands for an error.
     private func readings<Value: Decodable>(_ config: RemoteConfig, as type: Value.Type, fallback: Value) -> [String] {
         func shown(_ value: Value?) -> String { value.map { "\($0) " } ?? "" }
         let property = RemoteConfigProperty<Value?>(key: "k", fallback: nil, config: config)
@@ -114,7 +114,7 @@ struct TextTests {
         ]
     }
 
-    /// Expects that the ways to read a type agree, and that they say what the getter of that kind says.
+    /// Expects that all ways to decode a type have the same result, and that it is `expected` if given.
     private func agree<Value: Decodable>(
         _ config: RemoteConfig, _ type: Value.Type, _ fallback: Value, _ expected: String? = nil,
         _ location: SourceLocation = #_sourceLocation
@@ -127,7 +127,7 @@ struct TextTests {
     private struct Recipe: Decodable { let a: Int }
     private enum Theme: String, Decodable { case on, t, yes }
 
-    /// For each type, the ways to read a parameter agree, and say what the getter of that kind says.
+    /// For each type, all ways to decode a parameter agree with each other and with the matching getter.
     @Test func configGettersAgreeOnTexts() throws {
         let config = place.start()
         for text in Self.table.map(\.text) + Self.generated(400, seed: 2) {
@@ -153,14 +153,14 @@ struct TextTests {
             agree(config, [String: Int].self, ["none": 1])
             agree(config, Recipe.self, Recipe(a: -99))
             if hasNumber {
-                #expect(number.doubleValue != 0 || text.contains("0"), "\(text.debugDescription) is no number")
+                #expect(number.doubleValue != 0 || text.contains("0"), "\(text.debugDescription) is not a number")
             } else {
                 #expect(number == 0)
             }
         }
     }
 
-    /// The same for values that have a type of their own.
+    /// The same for values that are not strings.
     @Test func configGettersAgreeOnTypedValues() throws {
         let config = place.start()
         let values = [
@@ -182,7 +182,7 @@ struct TextTests {
         }
     }
 
-    /// What Firebase's console publishes, and what an app of the guide reads of it.
+    /// Decodes strings as Firebase's console publishes them.
     @Test func firebaseConsoleTextsAreDecoded() throws {
         struct Settings: Decodable, Equatable {
             struct Recipe: Decodable, Equatable {
@@ -221,7 +221,7 @@ struct TextTests {
         #expect(config["recipe"].jsonObject?["cookTime"] as? Int == 7)
         #expect(config["recipe"].jsonObject?["ingredients"] as? [String] == ["bread"])
         #expect(config["fruits"].jsonArray as? [String] == ["mango", "papaya"])
-        #expect(config["n"].jsonValue == nil && config["n"].jsonObject == nil, "only objects and arrays are documents")
+        #expect(config["n"].jsonValue == nil && config["n"].jsonObject == nil, "it is not an object or array")
         let undefined: String? = config[decodedValue: "undefined"]
         #expect(undefined == "")
     }
@@ -250,7 +250,7 @@ struct TextTests {
         #expect("\(try #require(text))".contains("expected an object"))
     }
 
-    /// The decoder's settings hold for parameters as for what is in their documents.
+    /// The decoder's strategies apply to parameters and to the JSON inside them.
     @Test func configDecoderStrategiesApply() throws {
         struct Snake: Decodable, Equatable {
             struct Inner: Decodable, Equatable { let innerName: String }
@@ -294,7 +294,7 @@ struct TextTests {
         #expect(throws: DecodingError.self) { try config["seconds"].decoded(as: Date.self, decoder: decoder) }
     }
 
-    /// A type that reads its members by hand, without a structure of its own.
+    /// Decodes a type whose `init(from:)` reads nested containers.
     @Test func configDecodesNestedContainers() throws {
         struct ByHand: Decodable {
             enum Outer: String, CodingKey { case recipe, list, gone }
@@ -318,7 +318,7 @@ struct TextTests {
     }
 }
 
-/// Numbers that are the same in each run: splitmix64.
+/// A random number generator with reproducible results (splitmix64).
 struct SteppedNumbers {
     private var state: UInt64
 

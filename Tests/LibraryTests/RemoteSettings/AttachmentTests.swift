@@ -24,7 +24,7 @@ import Testing
         }
         #expect(try await offline.attachment(for: record).source == .cached)
         #expect(offline.localAttachment(for: record)?.source == .cached)
-        // A cached file that was changed is not believed.
+        // A modified cached file is not used.
         let hash = try #require(record.attachment?.hash)
         let file = URL(fileURLWithPath: "\(place.attachments(collection))/\(hash)")
         try Data("HELLO".utf8).write(to: file)
@@ -32,8 +32,7 @@ import Testing
         #expect(try await client.attachment(for: record).source == .network)
     }
 
-    /// A lie about where attachments are, or a server that has moved them, costs one download, and not all of them
-    /// until the next start.
+    /// A false or outdated base URL for attachments fails only one download, not all of them until the next start.
     @Test func movedAttachmentBaseURLIsReadAgain() async throws {
         let (_, client) = try await place.synced(attaching: ["a": "hello"])
         let record = try client.record("a")
@@ -69,7 +68,7 @@ import Testing
         try await client.sync()
         let record = try client.record("a")
         let location = try #require(record.attachment?.location)
-        // The connection breaks once in the middle.
+        // The connection breaks once during the download.
         place.server.inject([Fault(location, effect: .truncated(1_000_000), times: 1)])
         let seen = Collector<AttachmentProgress>()
         let file = try await client.attachmentFile(for: record) { seen.add($0) }
@@ -107,7 +106,7 @@ import Testing
         #expect(summary == AttachmentDownloads(present: 0, fromZip: 18, downloaded: 2))
         let requests = place.server.requests.dropFirst(asked)
         #expect(requests.filter { $0.path.hasSuffix(".zip") }.count == 1)
-        // The root document, the zip, and the two that it did not give.
+        // The root document, the zip, and the two attachments that are missing or corrupt in the zip.
         #expect(requests.count == 4)
         #expect(try await client.downloadAttachments() == AttachmentDownloads(present: 20))
         for number in 0..<20 {
@@ -117,7 +116,7 @@ import Testing
         }
     }
 
-    /// One that the server has lost stops no other.
+    /// An attachment that the server has lost does not stop the other downloads.
     @Test func attachmentsAreDownloadedSinglyWithoutZIP() async throws {
         let collection = try place.server.makeCollection(offersZip: true)
         for number in 0..<18 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
@@ -142,7 +141,7 @@ import Testing
         try collection.attach(Data("new".utf8), to: "a")
         try await cached.sync()
         let new = try cached.record("a")
-        // In a storage directory of its own, the package has the earlier one.
+        // In a separate storage directory, only the package has the earlier attachment.
         let packaged = place.client(collection, in: "other") { $0.packaged = [.directory(dumps)] }
         try await packaged.sync()
         place.server.inject([Fault("/attachments/", effect: .status(404))])

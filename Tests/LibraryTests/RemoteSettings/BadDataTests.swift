@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Bad data that is correctly signed, as an app may get it.
+/// Correctly signed but bad data, as an app may receive it.
 enum BadData: CaseIterable {
     case emptyList, half, missingMember, wrongType, zero, everybodyExcluded
 
@@ -12,7 +12,7 @@ enum BadData: CaseIterable {
         Dictionary(uniqueKeysWithValues: (0..<8).map { ("r\($0)", ["interval": interval] as [String: Any]) })
     }
 
-    /// The records that somebody publishes by mistake.
+    /// The records that are published by mistake.
     var records: [String: [String: Any]] {
         var records = Self.good()
         switch self {
@@ -26,7 +26,7 @@ enum BadData: CaseIterable {
         return records
     }
 
-    /// The app's check.
+    /// The app's check of new records.
     static func validate(_ old: [RemoteSettingsRecord]?, _ new: [RemoteSettingsRecord]) throws {
         struct Settings: Decodable { let interval: Int }
         let before = old?.count ?? new.count
@@ -71,12 +71,12 @@ enum BadData: CaseIterable {
         try await client.sync()
         let good = state(of: client)
         try publish(data.records)
-        // What is deleted one by one is published at once here: only the last state is synced.
+        // Records are deleted one by one, but only the final state is synced.
         #expect(await refusal(of: client).contains("the app's check failed"))
         #expect(state(of: client) == good)
         #expect(received.lines().contains("\(collection.id) rejected_error manual"))
         #expect("\(client.status.unused)".contains("the app's check failed"))
-        // It is not asked for again, not by a later process either.
+        // The rejected state is not fetched again, not even by a later process.
         let later = self.client(checking)
         for client in [client, later] {
             let asked = place.server.requests.count
@@ -88,7 +88,7 @@ enum BadData: CaseIterable {
         try publish(BadData.good(interval: 12))
         try await later.sync()
         #expect(try state(of: later) == collection.state())
-        #expect(place.server.requests.last?.path.contains("_since") == true, "a delta to what is held")
+        #expect(place.server.requests.last?.path.contains("_since") == true, "the sync should request a delta")
     }
 
     // MARK: The check itself
@@ -115,7 +115,7 @@ enum BadData: CaseIterable {
         #expect(client.records == nil)
     }
 
-    /// An app whose next version understands the state takes it.
+    /// A new version of the app that accepts the state can use it.
     @Test func rejectedStateIsCheckedAgainByNewAppVersion() async throws {
         try publish(BadData.zero.records)
         let old = client {
@@ -131,7 +131,7 @@ enum BadData: CaseIterable {
         #expect(try state(of: new) == collection.state())
     }
 
-    /// A newer state that is bad as well is fetched and refused by itself.
+    /// A newer state that is also bad is fetched and rejected separately.
     @Test func secondBadStateIsRejectedByTheCheckToo() async throws {
         try publish(BadData.zero.records)
         let client = client(checking)
@@ -141,8 +141,7 @@ enum BadData: CaseIterable {
         #expect(received.take().count { $0.status == .rejectedError } == 2)
     }
 
-    /// The check gets what is held and what would be, off the main thread; a state that is up to date is not
-    /// checked.
+    /// The check receives the current and the new records off the main thread. It is not called if nothing changed.
     @Test func checkGetsHeldAndNewRecordsOffTheMainThread() async throws {
         try collection.put("a", ["n": 1])
         try collection.put("b", ["n": 1, "filter_expression": "false"])

@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// Every public name of Mozilla's Swift binding, used as its consumers use it. That this compiles is half of the test.
+/// Every public name of Mozilla's Swift binding, used as in apps. Half of the test is that this compiles.
 @Suite struct BindingNamesTests {
     let place: Workplace
 
@@ -47,7 +47,7 @@ import Testing
         let record = RemoteSettingsRecord(id: "a", lastModified: 1, deleted: false, attachment: nil, fields: fields)
         #expect(record.id == "a" && record.lastModified == 1 && !record.deleted && record.attachment == nil)
         #expect(record.fields == fields && attachment.size == 5)
-        // The place of `SyncStatus`.
+        // This replaces `SyncStatus`.
         #expect(UptakeEvent.Status(rawValue: "up_to_date") == .upToDate)
     }
 

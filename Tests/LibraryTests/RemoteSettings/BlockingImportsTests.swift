@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// A file that imports the blocking module beside the others: the short names are the blocking ones.
+/// In a file that imports the blocking module and the others, the short names refer to the blocking types.
 @Suite struct BlockingImportsTests {
     private final class Receiver: RemoteSettingsTelemetry {
         let values = Mutex<Set<String>>([])

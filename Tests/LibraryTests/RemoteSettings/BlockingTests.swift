@@ -4,7 +4,7 @@ import RemoteSettingsBlocking
 import RemoteSettingsTesting
 import Testing
 
-/// Code in the shape of Mozilla's binding: calls that block, and stand-ins for a client or service.
+/// Code written for Mozilla's binding: blocking calls, and stand-ins for a client or service.
 @Suite struct BlockingTests {
     let place: Workplace
 
@@ -12,8 +12,7 @@ import Testing
 
     private enum OwnError: Error { case broken }
 
-    /// A stand-in as an app's tests for Mozilla's binding have it: exactly the binding's requirements, and errors of
-    /// its own.
+    /// A stand-in, as in an app's tests for Mozilla's binding, with exactly the binding's requirements.
     private final class StandIn: RemoteSettingsClientProtocol {
         func collectionName() -> String { "stand-in" }
         func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
@@ -53,7 +52,7 @@ import Testing
         override func makeClient(collectionName: String) -> RemoteSettingsClient { SubclassedClient() }
     }
 
-    /// What an app does whose client is known by its protocol only.
+    /// Uses a client only through its protocol, as an app does.
     private func list(_ client: RemoteSettingsClientProtocol) -> Data? {
         guard let records = client.getRecords(syncIfEmpty: true), let list = records.first(where: { $0.id == "a" }),
             (try? client.sync()) != nil, client.getRecordsMap(syncIfEmpty: true) != nil
@@ -85,13 +84,14 @@ import Testing
     }
 
     #if os(Linux)
-    /// Callers that block every thread of Swift's pool, in a process that may use so many cores only.
+    /// Callers block every thread of Swift's pool, in a process limited to these cores.
     @Test(arguments: ["0", "0,1"]) func blockingCallsOnAllThreadsEnd(cores: String) async throws {
         let (status, output) = try await run(cores, ["2", "6", "40"])
         #expect(status == 0 && output.split(separator: "\n").count == 12, "\(output)")
     }
 
-    /// Where tasks cannot choose their threads, calls on queues end, and one in a task says why it cannot.
+    /// On systems where tasks cannot choose their threads, calls on queues finish, and a call in a task stops the
+    /// process with an explanation.
     @Test(arguments: ["0", "0,1"]) func olderSystemsBlockOnQueuesOnly(cores: String) async throws {
         let (status, output) = try await run(cores, ["--old-system", "12"])
         #expect(status != 0 && output.hasPrefix("12 queues\n12 main\n"), "\(output)")
@@ -103,7 +103,7 @@ import Testing
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-        // On a busy machine, the backtrace of a process that is meant to crash takes minutes.
+        // On a busy machine, the backtrace of the expected crash takes minutes.
         let quiet = ["env", "SWIFT_BACKTRACE=enable=no"]
         process.arguments = ["-c", cores] + quiet + [TestProcess.url.path, "blocking"] + arguments
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
@@ -112,7 +112,7 @@ import Testing
         let end = ContinuousClock.now + .seconds(120)
         while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
         let text = try String(contentsOfFile: output, encoding: .utf8)
-        // It never ends when the calls wait for each other.
+        // In a deadlock, the process never exits.
         #expect(!process.isRunning, "\(text)")
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()

@@ -3,7 +3,7 @@ import SnapshotBundle
 import Testing
 @testable import RemoteSettings
 
-/// The first line of a cache file, which nobody vouches for: an app reads it at each start.
+/// Limits of a cache file's first line, which is unsigned and read each time an app starts.
 struct CacheFileTests {
     private let id: CollectionID
 
@@ -33,6 +33,6 @@ struct CacheFileTests {
     @Test func cacheFileFirstLineHasValueLimit() throws {
         let values = Array(repeating: "[]", count: 100_000).joined(separator: ",")
         let problem = try refusal(String(good.dropLast()) + ",\"more\":[\(values)]}")?.problem
-        #expect(problem?.contains("values") == true, "\(problem ?? "taken")")
+        #expect(problem?.contains("values") == true, "\(problem ?? "accepted")")
     }
 }

@@ -12,7 +12,7 @@ struct ChainStoreTests {
         func keep(_ pem: Bytes, x5u: String) { kept.withLock { $0.append(x5u) } }
     }
 
-    /// Syncs of many collections ask for the chain of all of them at the same moment.
+    /// Parallel syncs of many collections request their common chain at the same moment.
     @Test func chainIsFetchedOnceForParallelSyncs() async throws {
         let place = try Workplace()
         let collections = try (0..<8).map { _ in try place.collection() }

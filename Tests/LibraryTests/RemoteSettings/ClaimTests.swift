@@ -7,21 +7,21 @@ import Testing
 
 @testable import RemoteSettings
 
-/// A sync believes what a file says of itself only in so far as nothing is fetched. A read refuses what is forged,
-/// and the sync after it fetches the truth.
+/// A sync trusts a file's unverified metadata only to skip a download. A read rejects forged data, and the next
+/// sync replaces it.
 @Suite struct ClaimTests {
     let place: Workplace
 
     init() throws { place = try Workplace() }
 
-    /// Syncs, and counts the requests for the collection itself.
+    /// Syncs, and returns the number of requests for the collection itself.
     private func fetches(_ collection: ServerCollection, by client: RemoteSettingsClient) async throws -> Int {
         let asked = place.server.requests.count
         try await client.sync()
         return place.server.requests.dropFirst(asked).filter { $0.path.contains("/\(collection.name)/") }.count
     }
 
-    /// Makes the index say something else of the stored state.
+    /// Changes what the index lists for the stored state.
     private func claim(_ collection: ServerCollection, _ change: (StoredState) throws -> StoredState) throws {
         try place.files.change { index in
             let key = index.key(collection.id)
@@ -37,8 +37,7 @@ import Testing
         }
     }
 
-    /// A sync that has read nothing believes that a file is whole for a day after it was hashed. A read finds the
-    /// damage at once.
+    /// For a day after a file was hashed, a sync assumes that the file is intact. A read detects damage at once.
     @Test func unchangedSyncReadsNoState() async throws {
         let (collection, _) = try await place.synced("a")
         let file = try place.files.file(collection.id)
@@ -55,7 +54,7 @@ import Testing
         let now = HTTPEnvironment.system.now
         let tomorrow = place.client(collection) { $0.environment.now = { now().advanced(by: .seconds(86_500)) } }
         #expect(try await fetches(collection, by: tomorrow) == 1)
-        // A file of another size, or none, is noticed at once.
+        // A missing file or one of the wrong size is noticed at once.
         try good.dropLast().write(to: place.files.file(collection.id))
         #expect(try await fetches(collection, by: place.client(collection)) == 1)
         try FileManager.default.removeItem(at: place.files.file(collection.id))
@@ -63,7 +62,7 @@ import Testing
         #expect(place.client(collection).records?.map(\.id) == ["a"])
     }
 
-    /// Puts a file in the place of the stored state, under its right name.
+    /// Replaces the stored state with a changed file under its correct name.
     private func replace(_ collection: ServerCollection, _ change: (String) throws -> String) throws {
         let file = try place.files.file(collection.id)
         let content = Data(try change(String(decoding: Data(contentsOf: file), as: UTF8.self)).utf8)
@@ -87,8 +86,7 @@ import Testing
         }
     }
 
-    /// A state that no read accepts does not count as stored for the next process, even if that one syncs before it
-    /// reads, as every process before it.
+    /// After a read has rejected the stored state, the next process fetches it again, even if it syncs before reading.
     @Test(arguments: Unusable.allCases) func unusableStoredStateIsFetchedAgain(_ kind: Unusable) async throws {
         let (collection, _) = try await place.synced("a")
         try replace(collection) { text in
@@ -106,7 +104,7 @@ import Testing
         #expect(try await fetches(collection, by: place.client(collection)) == 0)
     }
 
-    /// A sync does not refuse for another process: what it verifies itself is up to date.
+    /// A sync itself verifies a state that another process rejected, and uses it if it is valid.
     @Test func stateRefusedByAnotherProcessIsUpToDate() async throws {
         let (collection, _) = try await place.synced("a")
         try place.files.change { index in
@@ -120,7 +118,7 @@ import Testing
         #expect(try await pause(after: schedule, reader) > .seconds(3000))
     }
 
-    /// The pause after a sync by a schedule.
+    /// Syncs as a schedule does, and returns the pause until the next sync.
     private func pause(after schedule: SyncSchedule, _ client: RemoteSettingsClient) async throws -> Duration {
         let collection = try client.collection()
         _ = try await schedule.begin(collection.session, [collection])
@@ -129,8 +127,8 @@ import Testing
         return schedule.pause(collection.session, [collection])
     }
 
-    /// The index lists a state that cannot be used, is newer than the server's, and is not needed: a package is up
-    /// to date. The sync forgets it, and a schedule does not sync again at once because of it.
+    /// The index lists an unusable state newer than the server's, but a package is up to date. The sync removes the
+    /// entry, and the schedule does not sync again early because of it.
     @Test(arguments: [false, true]) func unusableStoredStateIsForgottenWithPackage(isMissing: Bool) async throws {
         let collection = try place.collection("a")
         let dumps = try await place.package([collection])
@@ -170,12 +168,12 @@ import Testing
         #expect(try await fetches(collection, by: reader) == 0)
         #expect(reader.records?.map(\.id) == ["a"])
         #expect(reader.status.source != .cached)
-        // In the process that has refused it, and in a later one.
+        // The read rejected the stored state, so the next sync fetches the current one.
         #expect(try await fetches(collection, by: reader) > 0)
         #expect(reader.records?.map(\.id) == ["a", "b"])
     }
 
-    /// A state that another root vouches for is not what is held, and is not destroyed by a read.
+    /// A stored state that verifies only against another root is neither served nor deleted by a read.
     @Test func storedStateOfAnotherRootIsNotServed() async throws {
         let collection = try place.collection()
         let forger = try Workplace()
@@ -197,7 +195,7 @@ import Testing
         #expect(reader.records?.map(\.id) == ["a"])
     }
 
-    /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
+    /// The index is not signed, so a forged high-water mark can block an honest server only for a day.
     @Test func forgedIndexHighWaterMarkHoldsForADay() async throws {
         let (collection, _) = try await place.synced("a")
         let now = HTTPEnvironment.system.now
@@ -231,12 +229,12 @@ import Testing
         }
         let reader = place.client(collection)
         let count = try await fetches(collection, by: reader)
-        // The root is not what a sync goes by.
+        // A sync does not depend on the root in the index.
         #expect(count == 1 || forged == "root")
         #expect(reader.records?.map(\.id) == ["a"])
     }
 
-    /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.
+    /// A damaged bundle in a trusted directory has the server's timestamp. The first sync detects the damage.
     @Test func damagedTrustedBundleIsFetchedBySync() async throws {
         let collection = try place.collection(with: ["a": ["text": String(repeating: "the truth ", count: 50)]])
         let dumps = try await place.package([collection])
@@ -245,7 +243,7 @@ import Testing
         #expect(place.files.states.isEmpty)
         let bundle = URL(fileURLWithPath: "\(dumps)/\(collection.id).zip")
         var content = try Data(contentsOf: bundle)
-        // The manifest, which comes first, has the name as well.
+        // The name also occurs in the manifest, which comes first.
         let entry = try #require(content.ranges(of: Data("records.json".utf8)).dropFirst().first)
         content[entry.upperBound + 40] ^= 0x24
         try content.write(to: bundle, options: .atomic)
@@ -255,7 +253,7 @@ import Testing
         #expect(try await fetches(collection, by: place.client(collection) { $0.packaged = packaged }) == 0)
     }
 
-    /// Listeners hear of what another process stores, which shows only if a state is in use.
+    /// A change stream reports a state stored by another process once the client uses it.
     @Test func changesTellOfStateStoredByAnotherProcess() async throws {
         let (collection, _) = try await place.synced("a")
         let follower = place.client(collection)

@@ -10,8 +10,8 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    /// Two processes sync and read one directory, while the server changes. They reach it on loopback. `RS_ROUNDS`
-    /// makes the test longer.
+    /// Two processes sync and read one directory over loopback while the server changes. Set `RS_ROUNDS` to run the
+    /// test for longer.
     @Test func twoProcessesShareOneStorageDirectory() async throws {
         let listener = try LoopbackListener()
         let place = try Workplace(address: "http://127.0.0.1:\(listener.port)")
@@ -57,8 +57,7 @@ import Testing
         #expect(place.files.states.count == 1)
     }
 
-    /// On a link each answer takes a round trip: as many collections are asked for at once as there are
-    /// connections.
+    /// Each answer takes a network round trip, so as many collections are requested at once as there are connections.
     @Test func parallelRequestsMatchConnectionCount() async throws {
         let collections = try (0..<9).map { _ in try place.collection("a") }
         let gate = GatedTransport(place.server, holding: "/buckets/main/")
@@ -73,7 +72,7 @@ import Testing
         #expect(try await updated.count == clients.count)
     }
 
-    /// Another process that holds the directory is waited for, and reported if it does not end.
+    /// A sync waits for another process that holds the directory lock, and fails if the lock is not released.
     @Test func lockedDirectoryIsWaitedForThenReported() async throws {
         let collection = try place.collection("a")
         let client = place.client(collection)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RemoteSettings
 
-/// Staging and production share a root, so signatures do not keep their data apart.
+/// Staging and production share a root, so signatures alone do not separate their data.
 @Suite struct EnvironmentTests {
     let place: Workplace
     let staging: OriginTransport
@@ -17,7 +17,7 @@ import Testing
         staging = try OriginTransport(address: "https://staging.test")
     }
 
-    /// A client as a process that has just started has it.
+    /// A client as in a newly started process.
     private func client(
         _ id: String, of server: OriginTransport? = nil, isOffline: Bool = false, packaged: [PackagedSource] = [],
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -30,7 +30,7 @@ import Testing
         }.makeClient(collectionName: id)
     }
 
-    /// The same collection on both servers. Staging's state is newer.
+    /// The same collection on both servers; staging has the newer state.
     private func both() throws -> (own: ServerCollection, foreign: ServerCollection) {
         let own = try place.server.makeCollection(id: "main/markets")
         let foreign = try staging.makeCollection(id: "main/markets")
@@ -46,7 +46,7 @@ import Testing
 
     private func ids(_ client: RemoteSettingsClient) -> [String]? { client.records?.map(\.id) }
 
-    /// A package with an entry that says something else of where it is from.
+    /// A package whose lock file lists `server` as the origin.
     private func packaged(_ collection: ServerCollection, from server: String) throws -> PackagedSource {
         let source = try collection.server.packaged(collection)
         guard case .embedded(let text, let bundles) = source.form else { return source }
@@ -55,12 +55,12 @@ import Testing
         return .embedded(lock: Bytes(lock.text), bundles: bundles, name: "from \(server)")
     }
 
-    /// Two configurations that alternate on one directory: each serves its own state, offline too, says why it does
-    /// not use the other one, and takes nothing from the other.
+    /// Two configurations alternate on one directory. Each serves its own state, also offline, reports why the state
+    /// of the other is not used, and shares nothing with it.
     @Test func alternatingServersKeepTheirOwnStates() async throws {
         let (own, foreign) = try both()
         try own.attach(Data("production".utf8), to: "file")
-        // The second time makes it newer.
+        // Attach twice, so that staging's state is newer.
         for content in ["earlier", "staging"] { try foreign.attach(Data(content.utf8), to: "file") }
         for round in 0..<2 {
             for server in [place.server, staging] {
@@ -76,17 +76,17 @@ import Testing
         let other = client(own.id, of: staging, isOffline: true)
         #expect(ids(other) == ["file", "staging"])
         #expect(place.files.states.count == 2)
-        // What is newer than what is served is named.
+        // An unused state is reported only if it is newer than the served one.
         let rejected = client(own.id, isOffline: true).status.unused + other.status.unused
         #expect(rejected.count == 1 && "\(rejected)".contains("but the configuration specifies"), "\(rejected)")
-        // A lost index is made again for both.
+        // A lost index is rebuilt for both servers.
         try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
         #expect(ids(client(own.id, isOffline: true)) == ["file", "production"])
         #expect(ids(client(own.id, of: staging, isOffline: true)) == ["file", "staging"])
     }
 
-    /// A package of a staging server, newer than what production has: it stands in until the first sync, and is no
-    /// minimum for what that brings. Then nothing is fetched again, and the package is named with the reason.
+    /// A package from staging, newer than production's state, is served until the first sync, which may bring older
+    /// data. After that nothing is fetched again, and the status reports why the package is not used.
     @Test func stagingPackageIsNoMinimumForSync() async throws {
         let (own, foreign) = try both()
         let packages = [try staging.packaged(foreign)]
@@ -102,15 +102,15 @@ import Testing
         let asked = place.server.requests.count
         try await later.sync()
         #expect(place.server.requests.count == asked + 1)
-        // Nor is it used in place of a packaged state of production.
+        // A packaged state from production takes precedence over it.
         let fresh = RemoteSettingsService(
             storageDirectory: place.path("new"),
             config: place.config { $0.packaged = packages + [try! place.server.packaged(own)] })
         #expect(ids(fresh.makeClient(collectionName: own.id)) == ["production"])
     }
 
-    /// After an update of the app, the package is newer than what is stored. It is the server's own however its URL
-    /// is written, and if nobody says where it is from.
+    /// After an update of the app, the package is newer than the stored state. It counts as the server's in any
+    /// spelling of the URL, and also if its origin is unknown.
     @Test(arguments: [
         "https://settings.test/v1", "https://settings.test/v2", "https://settings.test",
         "HTTPS://Settings.TEST:443/v1/", "an import of yesterday",
@@ -123,7 +123,7 @@ import Testing
         #expect(ids(updated) == ["new", "old"])
     }
 
-    /// A directory does not grow with each server that a developer tries.
+    /// The storage directory does not grow with each server that a developer tries.
     @Test func storageIndexIsBoundedAcrossServers() async throws {
         for number in 0..<8 {
             let server = try OriginTransport(address: "http://127.0.0.1:\(9000 + number)")
@@ -136,7 +136,7 @@ import Testing
         #expect(place.files.states.count == 4)
     }
 
-    /// A release test names the environment.
+    /// A release test can require data from a specific environment.
     @Test func requiredEnvironment() throws {
         let (own, foreign) = try both()
         let service = place.service { $0.packaged = [try! place.server.packaged(own)] }
@@ -149,7 +149,7 @@ import Testing
         #expect(
             "\(error as Any)".contains(
                 "main/markets: expected data from https://settings.test, found data from https://staging.test"))
-        // What nobody says the origin of belongs to every server.
+        // Data of unknown origin is valid for every server.
         try place.service { $0.packaged = [try! packaged(foreign, from: "an import")] }
             .require([own.id], environment: .custom(url: place.server.url))
     }

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Each case of the error, as a caller meets it.
+/// Each error case, as a caller encounters it.
 @Suite struct ErrorTests {
     let place: Workplace
     private let collection: ServerCollection
@@ -71,7 +71,7 @@ import Testing
         #expect(name(await failure()) == "backoff true")
     }
 
-    /// The six limits of an app: what is beyond a limit fails, and no value of a limit traps.
+    /// Limits set by an app: exceeding one is an error, and no value of a limit traps.
     @Test func appLimitsFailAndNeverTrap() async throws {
         #expect(name(await failure { $0.limits.records = 0 }) != "none")
         #expect(name(await failure { $0.limits.changesetBytes = 10 }) != "none")

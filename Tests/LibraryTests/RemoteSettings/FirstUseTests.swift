@@ -5,7 +5,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// What an app runs into when it uses the library for the first time.
+/// Problems that an app may encounter when it first uses the library.
 @Suite struct FirstUseTests {
     let place: Workplace
 
@@ -18,7 +18,7 @@ import Testing
         let dumps = try await place.package([collection])
         let path = "\(dumps)/\(collection.bucket)/\(collection.name).zip"
         var content = try Data(contentsOf: URL(filePath: path))
-        // The local header of the entry, and the beginning of its compressed bytes.
+        // Find the local header of the entry; its compressed bytes follow.
         let header = Data("PK\u{3}\u{4}".utf8)
         var name = try #require(content.range(of: Data("chain.pem".utf8)))
         while content[(name.lowerBound - 30)..<(name.lowerBound - 26)] != header {
@@ -67,7 +67,7 @@ import Testing
         #expect(Self.decodings.withLock { $0 } == 3)
     }
 
-    /// A view that reads records is updated by a sync and by a change of context.
+    /// A view that reads records is updated after a sync and after a change of the app context.
     @Test func recordsAreObservable() async throws {
         let collection = try place.collection("all", with: ["beta": ["filter_expression": "env.channel == 'beta'"]])
         let service = place.service()
@@ -94,7 +94,7 @@ import Testing
         let service = place.service()
         let client = service.makeClient(collectionName: collection.name)
         var updates = client.recordUpdates().makeAsyncIterator()
-        // It ends between the call and the first read.
+        // The sync ends after the call of `recordUpdates`, but before the first read.
         try await client.sync()
         #expect(await updates.next()?.count == 0)
         #expect(await updates.next()?.map(\.id) == ["all"])

@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// Attachments that are kept, deleted and pruned, and those that stand in for others.
+/// Keeping, removing and pruning attachments, and earlier versions that replace missing ones.
 @Suite struct KeptAttachmentTests {
     let place: Workplace
 
@@ -31,8 +31,8 @@ import Testing
         #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(for: without) }
     }
 
-    /// On a file system that ignores case, the files of both would be in one directory, and a sync of one would remove
-    /// those of the other.
+    /// On a case-insensitive file system, both would share a directory, and a sync of one collection would remove the
+    /// attachments of the other.
     @Test func collectionsThatDifferInCaseShareNoDirectory() async throws {
         for id in ["main/Fonts", "main/fonts"] {
             let collection = try place.server.makeCollection(id: id)
@@ -54,7 +54,7 @@ import Testing
         try client.keepAttachment(for: kept)
         collection.delete("a")
         collection.delete("b")
-        // Another process syncs, and later this one does again.
+        // Another process syncs, then this one syncs again.
         let later = place.client(collection)
         try await later.sync()
         #expect(later.isAttachmentStored(for: kept) && !later.isAttachmentStored(for: other))
@@ -70,7 +70,7 @@ import Testing
         #expect(files(collection).isEmpty)
     }
 
-    /// Somebody has put a link in the place of the directory.
+    /// An attacker has replaced the directory with a symbolic link.
     @Test func attachmentDirectoryLinkIsRefused() async throws {
         let (collection, client) = try await place.synced(attaching: ["a": "file a"])
         let record = try client.record("a")
@@ -93,7 +93,7 @@ import Testing
         let foreign = String(repeating: "0", count: 64)
         let directory = URL(fileURLWithPath: place.attachments(collection))
         try Data("x".utf8).write(to: directory.appending(path: foreign))
-        // The earlier version of "a" waits to stand in for the new one; after pruning it does so no more.
+        // The earlier version of "a" is stored as a fallback for the new one until it is pruned.
         let old = try client.record("a")
         try collection.attach(Data("new".utf8), to: "a")
         try await client.sync()

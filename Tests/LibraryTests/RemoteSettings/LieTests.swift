@@ -3,23 +3,23 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// No record of a lying server, mirror or file reaches the app. The client keeps what it had, and the error says
-/// what was refused.
+/// Forged or damaged data from a server, mirror or file never reaches the app. The client keeps its state, and the
+/// error explains what was rejected.
 @Suite struct LieTests {
     let place: Workplace
 
     init() throws { place = try Workplace() }
 
-    /// A collection with one record, synced, and then another one on the server.
+    /// A collection synced with one record, and a second record that is only on the server.
     private func behind() async throws -> (ServerCollection, RemoteSettingsClient) {
         let (collection, client) = try await place.synced("a")
         try collection.put("b")
         return (collection, client)
     }
 
-    /// Tries to sync, and finds the old state in place, here and in a process that starts later.
+    /// Tries to sync, and checks that this client and a later process still serve the old state.
     ///
-    /// - Returns: what the error says.
+    /// - Returns: the text of the error.
     private func refusalKeepingOldState(of client: RemoteSettingsClient) async -> String {
         let said = await refusal(of: client)
         let later = place.service().makeClient(collectionName: client.collectionName)
@@ -32,7 +32,7 @@ import Testing
         collection.sign([SignatureForm(isTampered: true)])
         let asked = place.server.requests.count
         #expect(await refusalKeepingOldState(of: client).contains("signature"))
-        // One delta, one full retry, no more.
+        // One delta request and one full retry.
         #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains(collection.name) }.count == 2)
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(try state(of: client) == collection.state())
     }
 
-    /// Nobody signs where a chain is: one chain under ever new URLs does not fill the disk.
+    /// Chain URLs are not signed. One chain served under ever new URLs must not fill the disk.
     @Test func chainsUnderNewURLsAreStoredOnce() async throws {
         let collection = try place.collection()
         let client = place.client(collection)
@@ -89,7 +89,7 @@ import Testing
         #expect((1...64).contains(kept.count), "\(kept.count) chains are stored")
     }
 
-    /// Mozilla's reader rewrites `signature.x5u` alone in places.
+    /// Mozilla's reader server sometimes rewrites only `signature.x5u`, so one of the chain URLs may be unreachable.
     @Test(arguments: ["signature", "signatures"])
     func unreachableChainURLUsesOtherSignature(rewritten: String) async throws {
         let collection = try place.collection("a")
@@ -118,8 +118,8 @@ import Testing
         #expect(client.records?.count == 2)
     }
 
-    /// A root was removed because its keys leaked. What the thief had signed with a late timestamp is not read, and
-    /// its timestamp keeps no honest state back, whether the file is intact or damaged.
+    /// A root was removed because its keys leaked. A state that the thief signed with a late timestamp is not read, and
+    /// does not block honest states with earlier timestamps, whether its file is intact or damaged.
     @Test(arguments: [false, true]) func stateOfRemovedRootIsNoRollbackFloor(isDamaged: Bool) async throws {
         let collection = try place.collection()
         collection.sign([SignatureForm(.ofOtherRoot)])
@@ -136,7 +136,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["a"])
     }
 
-    /// The high-water mark outlives a cache file whose payload was damaged.
+    /// The high-water mark of a cache file still applies if the file's payload is damaged.
     @Test func rollbackIsRefusedAfterStoredStateIsDamaged() async throws {
         let collection = try place.collection("a")
         let old = try collection.changeset()
@@ -174,7 +174,7 @@ import Testing
         #expect(client.records?.count == 2)
     }
 
-    /// Whichever byte of a cache file is changed, no other record is served. Every seventeenth byte is tried.
+    /// Changing any byte of a cache file never makes it serve other records. Every 17th byte is tried.
     @Test func damagedCacheFileServesNoOtherRecord() async throws {
         let collection = try place.collection(with: ["a": ["text": "the truth"]])
         let dumps = try await place.package([collection])
@@ -192,7 +192,7 @@ import Testing
             let client = place.client(collection) { $0.packaged = [.directory(dumps)] }
             let records = try #require(client.records)
             if client.status.source == .cached {
-                // What was changed does not matter to the signature, such as the name of the server's metadata.
+                // The changed byte does not affect the signature.
                 #expect(records == held)
             } else {
                 refused += 1
@@ -203,7 +203,7 @@ import Testing
         #expect(refused > 0)
     }
 
-    /// Another collection's cache file under this one's name.
+    /// The cache file of another collection is stored under this collection's name.
     @Test func storedStateOfAnotherCollectionIsRefused() async throws {
         let (collection, _) = try await behind()
         let (other, _) = try await place.synced("evil")
@@ -211,7 +211,7 @@ import Testing
         #expect(place.client(collection).records == nil)
     }
 
-    /// A packaged bundle in a directory that others may write to.
+    /// The bundle is in a directory that others can write to.
     @Test func damagedBundleServesNoOtherRecord() async throws {
         let collection = try place.collection(with: ["a": ["text": String(repeating: "the truth ", count: 50)]])
         let dumps = try await place.package([collection])
@@ -224,7 +224,7 @@ import Testing
         for offset in stride(from: 0, to: good.count, by: 11) {
             var bad = good
             bad[offset] ^= 0x24
-            // As a package is replaced: the file of an open mapping stays as it is.
+            // Replace the file atomically, as an update does: an open mapping keeps the old file.
             try bad.write(to: file, options: .atomic)
             let client = place.client(collection) { $0 = config }
             if let records = client.records {

@@ -7,7 +7,7 @@ import SnapshotBundle
 import Testing
 @testable import RemoteSettings
 
-/// What an app relies on that moves over from Mozilla's component.
+/// Behavior that apps migrating from Mozilla's component rely on.
 @Suite struct MovingOverTests {
     let place: Workplace
 
@@ -29,7 +29,7 @@ import Testing
         #expect(throws: RemoteSettingsError.self) { try config.check() }
     }
 
-    /// A mistake is logged when the service is made, and thrown by everything that would use the network.
+    /// A configuration error is logged when the service is created, and thrown by each call that would use the network.
     @Test(arguments: [
         ("https://settings.example.org", "rsdump keys status"), ("settings.example.org", "settings.example.org"),
     ])
@@ -52,7 +52,7 @@ import Testing
         #expect(try await service.syncCollections() == [])
     }
 
-    /// Packages a collection's present state without its signature, as `rsdump import` does.
+    /// Packages a collection's current state without its signature, as `rsdump import` does.
     private func packageImported(_ collection: ServerCollection) async throws -> PackagedSource {
         let text = Bytes(Array(try JSONSerialization.data(withJSONObject: collection.unsignedChangeset())))
         let claim = try Changeset(parsing: text).snapshot(of: CollectionID(collection.id), onto: nil)
@@ -65,7 +65,7 @@ import Testing
         return .directory(place.path("imported"), trusted: true).acceptingImported()
     }
 
-    /// Nobody has signed an import, so its time proves nothing: the server's own state replaces it even if it is older.
+    /// An import is unsigned, so its timestamp proves nothing: the server's state replaces it even if it is older.
     @Test func importedSnapshotIsReplacedByOlderServerState() async throws {
         let collection = try place.collection("a", "b")
         let imported = try await packageImported(collection)
@@ -83,7 +83,7 @@ import Testing
         #expect(place.server.requests.count == asked + 1)
     }
 
-    /// The waits between attempts are short in an app's tests, but not their time limits.
+    /// In an app's tests, pauses between attempts are shortened, but time limits are not.
     @Test func timeLimitsInTestsAreNotShortened() async throws {
         let test = try TestService()
         try test.collection("markets").put((0..<2000).map { "r\($0)" }, ["name": "x"])
@@ -108,7 +108,7 @@ import Testing
         #expect(place.client(collection).records?.count == 2)
     }
 
-    /// A request that waits to be repeated says so if nobody moves the clock, and `run` moves it.
+    /// A request waiting for a retry fails with an explanation if the clock stands still; `run` advances the clock.
     @Test func steppedTimeRunsRetries() async throws {
         let time = SteppedTime(patience: .milliseconds(200))
         let test = try TestService(time: time)
@@ -159,7 +159,7 @@ import Testing
         gate.open()
         _ = try await second.value
         #expect(await kept.next()?.created.map(\.id) == ["a"])
-        // The client reads on, and syncs no more.
+        // The client can still read, but not sync.
         #expect(one.records?.count == 1)
         await #expect(throws: RemoteSettingsError.closed) { try await one.sync() }
         for await changes in one.changes() { Issue.record("\(changes)") }
@@ -193,7 +193,7 @@ import Testing
         #expect(other.take().last?.source == "settings-sync" && log.take().isEmpty)
     }
 
-    /// Sets the time at which the cached state is said to have been verified.
+    /// Changes the time at which the stored state was verified, according to its file.
     private func setVerifiedAt(_ collection: ServerCollection, _ change: (UInt64) -> UInt64) throws {
         let file = try place.files.file(collection.id)
         let content = try Data(contentsOf: file)
@@ -203,7 +203,8 @@ import Testing
         try (JSONSerialization.data(withJSONObject: line) + content[end...]).write(to: file)
     }
 
-    /// Whoever has an expired key and writes to the storage directory cannot sign what is newer than the certificate.
+    /// An attacker with an expired key and write access to the storage directory cannot forge a state newer than the
+    /// certificate.
     @Test func storedStateNewerThanVerificationIsRefused() async throws {
         let (collection, _) = try await place.synced("a")
         try setVerifiedAt(collection) { $0 - 3_600_000 }
@@ -223,7 +224,7 @@ import Testing
         let collection = try place.collection("a")
         let client = place.client(collection) {
             let now = $0.environment.now
-            // The state is an hour old: by this clock it is at least 25 hours ahead, however slow the test.
+            // The state is an hour old, so it is at least 25 hours ahead of this clock, even if the test is slow.
             $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 97_200_000) }
         }
         #expect(await refusal(of: client).contains("clock"))
@@ -231,7 +232,7 @@ import Testing
     }
 }
 
-/// What an app's own code and tests need of the types.
+/// Types and settings used in an app's code and tests.
 @Suite struct ValueTests {
     let place: Workplace
 
@@ -289,7 +290,7 @@ import Testing
         while FileManager.default.fileExists(atPath: file.path) { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// What a service stores in a temporary directory is gone with the service.
+    /// Temporary storage keeps synced data and attachments, and is private to one service.
     @Test func temporaryStorageServesSyncsAndAttachments() async throws {
         let collection = try place.collection(attaching: ["a": "hello"])
         let service = RemoteSettingsService(config: place.config())
@@ -300,12 +301,12 @@ import Testing
         #expect(client.localAttachment(for: first)?.source == .cached && client.isAttachmentStored(for: first))
         let file = try await client.attachmentFile(for: first).url
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
-        // The storage is a folder in a directory that only this user may enter.
+        // The storage is in a directory that only this user can access.
         let storage = (0..<4).reduce(file) { file, _ in file.deletingLastPathComponent() }
         let directory = storage.deletingLastPathComponent()
         let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
         #expect(mode == 0o700)
-        // Another service has nothing of it.
+        // Another service does not share the storage.
         let other = RemoteSettingsService(config: place.config())
         #expect(other.makeClient(collectionName: collection.name).records == nil)
         try await service.resetStorage()
@@ -343,7 +344,7 @@ import Testing
         let embedded = PackagedSource.embedded(
             lock: Bytes([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/dumps.lock.json")))), bundles: [:])
         #expect(try RemoteSettingsConfig(from: embedded).server == config.server)
-        // Whoever may write the directory and not the program has no say in whom the app trusts.
+        // An attacker who can write to the directory, but not change the program, must not choose the app's roots.
         #expect(throws: RemoteSettingsError.self) { try RemoteSettingsConfig(from: .directory(dumps)) }
         #expect(throws: RemoteSettingsError.self) {
             try RemoteSettingsConfig(from: .directory(place.path("nothing"), trusted: true))

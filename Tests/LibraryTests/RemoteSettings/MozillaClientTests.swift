@@ -2,16 +2,16 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// What the unit tests of Mozilla's Rust client (`components/remote_settings` of application-services) check, under
-/// their names, if no other test here did. The others are covered here:
+/// Unit tests of Mozilla's Rust client (`components/remote_settings` of application-services), under their original
+/// names. Those that other tests here already cover are:
 ///
 /// - `test_defaults`: `BindingNamesTests.serviceFollowsItsConfiguration`
 /// - `test_deprecated_server_url`: `ServerURLTests.serverURLIsCompleted`
-/// - `test_invalid_config`, `test_options`: such a configuration cannot be written here
+/// - `test_invalid_config`, `test_options`: such a configuration cannot be expressed here
 /// - `test_backoff`: `SyncTests.backoffSurvivesARestart`
 /// - `test_500_retry_after`: `SyncTests.backoffSurvivesARestart`
 /// - `test_backoff_recovery`: `RepetitionTests`, `test_library_commands.test_get_sync_obeys_backoff`
-/// - `test_missing_etag`, `test_invalid_etag`: no `ETag` is read; `ChangesetTests`, `LieTests.brokenAnswerIsRefused`
+/// - `test_missing_etag`, `test_invalid_etag`: `ETag` is not read; `ChangesetTests`, `LieTests.brokenAnswerIsRefused`
 /// - `test_endpoints`: `SyncTests.secondSyncAsksOnlyTheMonitor`
 /// - `test_get_records_none_cached`, also `…_sync_with_empty`, `test_no_cached_data_no_packaged_data_sync_if_empty_true`,
 ///   also `…_false`, `test_cached_data_exists_and_not_empty`: `RecordQueryTests.localQueriesMakeNoRequest`
@@ -88,7 +88,7 @@ import Testing
         #expect(!place.server.requests.dropFirst(asked).contains { $0.path.contains(location) })
     }
 
-    /// The delta holds a record too many; the full list is as it was signed.
+    /// The delta contains an extra record; the full changeset is as signed.
     @Test func test_valid_signature_after_retry() async throws {
         let (collection, client) = try await place.synced("a")
         try collection.put("b")

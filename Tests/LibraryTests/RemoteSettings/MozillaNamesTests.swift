@@ -3,9 +3,8 @@ import RemoteSettingsBlocking
 import RemoteSettingsModel
 import Testing
 
-/// What only the blocking forms have of Mozilla's binding.
+/// Names in Mozilla's binding that only the blocking module provides.
 @Suite struct MozillaNamesTests {
-    /// Names of Mozilla's binding that only these forms have.
     @Test func blockingNamesOfMozillasBinding() {
         let older: RemoteSettingsConfig2 = RemoteSettingsConfig2()
         #expect(older.server == nil)

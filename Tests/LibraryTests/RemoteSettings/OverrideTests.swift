@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Files that take the place of collections while an app is developed.
+/// Files that replace collections while an app is being developed.
 @Suite struct OverrideTests {
     let place: Workplace
     let collection: ServerCollection
@@ -34,7 +34,7 @@ import Testing
         #expect(client.status.source == .override(path) && client.status.provenance == .unsigned)
         #expect(!client.status.isVerifiedOnDevice)
         #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
-        // Nothing is asked for, and nothing is stored.
+        // No request is sent, and nothing is stored.
         try await client.sync()
         #expect(await client.recordsOrSync()?.count == 2)
         #expect(try await client.fetchRecords(.init(sync: .always, usesPackaged: false)).count == 2)
@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.storage))
     }
 
-    /// Others are synced beside it, and without the override everything is as it was.
+    /// Other collections sync as usual, and removing the override restores the stored state.
     @Test func overrideAffectsOnlyItsCollection() async throws {
         let other = try place.server.makeCollection(id: "main/other")
         try other.put("a")
@@ -70,7 +70,7 @@ import Testing
         var changes = client.changes().makeAsyncIterator()
         #expect(client.records?.count == 1)
         let before = try #require(client.getLastModifiedTimestamp())
-        // An editor's half of a file leaves what was there.
+        // While an editor has written only half of the file, the previous records remain in use.
         _ = try write(#"[{"id":"a"},{"i"#)
         #expect(client.records?.map(\.id) == ["a"])
         let rejected = try #require(client.status.unused.first)
@@ -108,7 +108,7 @@ import Testing
         let asked = place.server.requests.count
         #expect(try await icons.getAttachment(record: record) == Data("globe".utf8))
         #expect(place.server.requests.count == asked)
-        // The rest is as it would be.
+        // Other collections are not affected.
         _ = try filled("main/others")
         let others = service.makeClient(collectionName: "others")
         #expect(others.records == nil)
@@ -122,7 +122,7 @@ import Testing
         return collection
     }
 
-    /// Firefox's layout: files under the ids of their records, beside the list. Nothing with another hash is taken.
+    /// As in Firefox, attachments are named after their records and stored beside the list. A wrong hash is rejected.
     @Test func overrideAttachmentsAreBesideTheFile() async throws {
         let served = try filled("main/icons")
         let hash = SHA256Digest(hashing: Bytes(utf8: "globe"))
@@ -142,7 +142,7 @@ import Testing
         #expect(place.server.requests.isEmpty)
     }
 
-    /// No path is followed through a link.
+    /// Symbolic links are not followed.
     @Test func overrideFileBehindLinkIsNotRead() throws {
         let path = try write(#"[{"id":"a"}]"#, to: "real.json")
         try FileManager.default.createSymbolicLink(atPath: place.path("link.json"), withDestinationPath: path)

@@ -5,7 +5,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// What was packaged with the app serves without any network.
+/// Packaged data is served without a network.
 @Suite struct PackagedTests {
     let place: Workplace
 
@@ -60,7 +60,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
     }
 
-    /// A client without a network of what is packaged.
+    /// An offline client with packaged data.
     private func client(
         _ collection: ServerCollection, packagedIn dumps: String, trusted: Bool = false
     ) -> RemoteSettingsClient {
@@ -114,20 +114,19 @@ import Testing
             } == .otherServer(found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
         #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
         guard case .notTrusted(let why)? = reason({ $0.trustRoots = place.server.otherRoot }) else {
-            return #expect(Bool(false), "a package of another root")
+            return #expect(Bool(false), "a package signed under another root should not be trusted")
         }
         #expect(why.contains("root"))
         for absent in [PackagedSource.directory(place.path("missing")), .bundleResource(nil)] {
             guard case .unreadableSource? = reason({ $0.packaged = [absent] }) else {
-                return #expect(Bool(false), "a directory or resources that are not there")
+                return #expect(Bool(false), "a missing directory or resource bundle should be unreadable")
             }
         }
         try FileManager.default.removeItem(atPath: "\(dumps)/main/\(collection.name).zip")
-        guard case .damaged? = reason() else { return #expect(Bool(false), "a bundle that is not there") }
+        guard case .damaged? = reason() else { return #expect(Bool(false), "a missing bundle should count as damaged") }
     }
 
-    /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of
-    /// them.
+    /// The package is readable at each step of a refresh, also by clients that read the lock file at an earlier step.
     @Test(arguments: [false, true]) func packageIsReadableDuringRefresh(trusted: Bool) async throws {
         let collection = try place.collection("a")
         let dumps = try await place.package([collection])
@@ -136,7 +135,7 @@ import Testing
         let new = try await place.package([collection], as: "new")
         let after = try collection.state()
         func client() -> RemoteSettingsClient { self.client(collection, packagedIn: dumps, trusted: trusted) }
-        // Each has read the lock when it was made, and looks for the bundle when it is asked.
+        // A client reads the lock file when it is made, and the bundle when it is first used.
         let early = client()
         #expect(state(of: client()) == before)
         let later = client()
@@ -147,7 +146,7 @@ import Testing
         for client in [client(), later, early] { #expect(state(of: client) == after) }
     }
 
-    /// A checkout of half a state: the lock without its bundle, or the bundle without its lock.
+    /// A checkout of half a state: a lock file without its bundle, or a bundle without its lock file.
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
     func lockAndBundleOfDifferentStatesAreRefused(newerBundle: Bool, trusted: Bool) async throws {
         let collection = try place.collection("a")
@@ -163,7 +162,7 @@ import Testing
         #expect(client.records == nil)
         let refused = try #require(client.status.unused.first)
         #expect("\(refused)".contains("as in the lock file") && "\(refused)".contains("rsdump refresh --full"))
-        // An app that validates what it packages hears of it at once.
+        // An app that validates its packages gets the error at once.
         let error = #expect(throws: RemoteSettingsError.self) {
             try RemoteSettingsService(
                 storageDirectory: place.storage, validating: place.config { $0.packaged = packaged })
@@ -171,8 +170,8 @@ import Testing
         #expect(error.map { "\($0)" }?.contains("as in the lock file") == true)
     }
 
-    /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file
-    /// would end the process (SIGBUS).
+    /// An attacker with write access to an untrusted directory can truncate a bundle while it is read. If the file were
+    /// mapped, this would crash the process (SIGBUS).
     @Test(arguments: [(100_000, 200), (16 << 20, 20)])
     func bundleTruncatedWhileReading(size: Int, rounds: Int) async throws {
         let collection = try place.collection("a")
@@ -194,10 +193,10 @@ import Testing
         let early = client()
         let record = try #require(early.recordsByID?["b"])
         try write(0)
-        // The records that were verified are used, whatever becomes of the file; an attachment is copied from it.
+        // Verified records remain available, but an attachment has to be copied from the file.
         #expect(early.recordsByID?["b"] == record && early.localAttachment(for: record) == nil)
         #expect(client().records == nil)
-        // Cut short and written again without an end, while others begin to read.
+        // Truncate and rewrite the file repeatedly while other clients begin to read.
         let writer = Task.detached {
             for round in 0..<rounds { try write(round % 2 == 0 ? whole.count : round * 37 % whole.count) }
             try write(whole.count)
@@ -212,7 +211,7 @@ import Testing
         #expect(state(of: client()) == expected)
     }
 
-    /// A redo log is taken as little on trust as the lock file.
+    /// A redo log is trusted no more than the lock file.
     @Test func redoLogDoesNotBypassVerification() async throws {
         let collection = try place.collection("a")
         let dumps = try await place.package([collection])
@@ -248,7 +247,7 @@ import Testing
             }
         }
         #expect(problem() == nil)
-        // A pinned root vouches for it, whatever server is configured.
+        // The package verifies against a pinned root, whichever server is configured.
         #expect(problem { $0.server = .production } == nil)
         let other = problem {
             $0.server = .production
@@ -323,7 +322,7 @@ import Testing
         func client(trusted: Bool) -> RemoteSettingsClient {
             place.client(collection) { $0.packaged = [.directory(dumps, trusted: trusted)] }
         }
-        // Of two that have to be verified, the cache is the one that serves.
+        // If both have to be verified, the cache takes precedence.
         #expect(client(trusted: false).status.source == .cached)
         let packaged = client(trusted: true)
         #expect(packaged.status.source == .packaged(dumps))
@@ -339,7 +338,7 @@ import Testing
         #expect(packaged.status.source == .cached)
         #expect(client(trusted: true).records?.map(\.id) == ["a", "b"])
 
-        // If the package cannot serve, the cache does.
+        // If the package cannot be used, the cache is served.
         let again = try await place.package([collection])
         let bundle = "\(again)/\(collection.id).zip"
         try FileManager.default.removeItem(atPath: bundle)

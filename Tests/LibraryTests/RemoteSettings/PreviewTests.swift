@@ -4,7 +4,7 @@ import RemoteSettingsTesting
 import Testing
 @testable import RemoteSettings
 
-/// Preview buckets, and what apps tell filters about themselves.
+/// Preview buckets, and the app context that filters can use.
 @Suite struct PreviewTests {
     let place: Workplace
 
@@ -31,14 +31,14 @@ import Testing
             $0.packaged = [.directory(dumps)]
         }
         let client = service.makeClient(collectionName: "markets")
-        // What is packaged is published, and so is no preview.
+        // The package has published data, so a preview does not use it.
         #expect(client.records == nil)
         #expect(client.status.unused.map(\.reason) == [.otherBucket(found: "main")])
         #expect(try await service.sync() == ["markets"])
         #expect(client.records?.map(\.id) == ["draft"])
         #expect(client.collectionName == "markets" && client.status.collection == "main-preview/markets")
         #expect(service.inspect().isPreview)
-        // Back to what is published, with the same client.
+        // The same client switches back to published data.
         try service.updateConfig(config: place.config { $0.packaged = [.directory(dumps)] })
         #expect(client.records?.map(\.id) == ["a"])
     }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// The ids of the records whose filters are true for a context.
+    /// Returns the ids of the records whose filters match the context.
     private func ids(_ filters: [String: String], _ context: RemoteSettingsContext) async throws -> [String] {
         let collection = try place.collection()
         for (id, filter) in filters { try collection.put(id, ["filter_expression": filter]) }
@@ -88,7 +88,7 @@ import Testing
         #expect(try await ids(filters, context) == ["a", "b", "c", "d", "e", "g", "i", "j", "k"])
     }
 
-    /// As in Mozilla's mobile client, which puts the custom attributes in last.
+    /// As in Mozilla's mobile client, custom attributes take precedence.
     @Test func customTargetingAttributesOverrideContext() async throws {
         let context = RemoteSettingsContext(
             channel: "release", locale: "de", os: "iOS", customTargetingAttributes: ["channel": "beta", "os": "other"],

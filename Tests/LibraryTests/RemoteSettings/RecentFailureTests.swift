@@ -3,14 +3,14 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Reads that sync when nothing is held do not repeat a failure that was just seen.
+/// Reads that sync when there are no records do not repeat a sync that failed recently.
 @Suite struct RecentFailureTests {
     let place: Workplace
     let time = SteppedTime(chance: 0)
 
     init() throws { place = try Workplace() }
 
-    /// A service whose pauses between two tries of one request take no time.
+    /// A service that does not pause before it retries a request.
     private func service(_ transport: (any HTTPTransport)? = nil) -> RemoteSettingsService {
         place.service { config in
             config.environment = time.environment
@@ -34,7 +34,7 @@ import Testing
         #expect(await client.recordsOrSync() == nil)
         let tries = asked
         #expect(tries > 1, "a request is repeated before it fails")
-        // No further request: of this client, of another collection's, by a query, which has the error.
+        // No further requests by this client, by that of another collection, or by a query, which throws the error.
         #expect(await client.recordsOrSync() == nil)
         #expect(await other.recordsOrSync() == nil)
         let error = await #expect(throws: RemoteSettingsError.self) {
@@ -45,7 +45,7 @@ import Testing
         #expect(failure.nextTry == time.now.advanced(by: .seconds(5)))
         #expect(failure.error == error && other.status.recentFailure == failure)
         #expect(service.inspect().description.contains("reads will not sync before \(failure.nextTry.rfc3339)"))
-        // Then the next read asks again, and what it gets is no longer refused to anybody.
+        // After the pause, reads sync again.
         place.server.inject([])
         await move(.seconds(5))
         #expect(client.status.recentFailure == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(await client.recordsOrSync() == nil)
         #expect(asked == tries && client.status.recentFailure != nil)
         #expect(await service.makeClient(collectionName: good.name).recordsOrSync()?.count == 1)
-        // Another collection's success says nothing about this one.
+        // The success of another collection does not clear this failure.
         #expect(client.status.recentFailure != nil)
         bad.sign([SignatureForm()])
         try await client.sync()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Whatever a network does, the app's own sync asks it, and a change of the network ends the pause.
+    /// An explicit sync ignores a recent failure, and a network change ends the pause.
     @Test func explicitSyncIgnoresRecentFailure() async throws {
         let collection = try place.collection("a")
         let service = service()
@@ -102,7 +102,7 @@ import Testing
             await #expect(throws: RemoteSettingsError.self) { try await sync() }
             #expect(asked > tries)
         }
-        // Five failures: the pause is a minute, in which a new network counts at once.
+        // After five failures the pause is a minute, but a network change ends it at once.
         #expect(client.status.recentFailure?.nextTry == time.now.advanced(by: .seconds(60)))
         place.server.inject([])
         #expect(await client.recordsOrSync() == nil)
@@ -111,7 +111,7 @@ import Testing
         #expect(await client.recordsOrSync()?.count == 1)
     }
 
-    /// A machine that has slept, and one whose clock was set, wait no longer than a minute.
+    /// After a device has slept or its clock was set, the pause is no longer than a minute.
     @Test(arguments: [Duration.seconds(3600), .seconds(-3600)])
     func recentFailureEndsAfterClockJump(_ difference: Duration) async throws {
         let collection = try place.collection("a")
@@ -125,8 +125,7 @@ import Testing
         #expect(client.status.recentFailure == nil)
     }
 
-    /// What the app ends, and what the server asks to wait for, is no failure: both are told apart from one
-    /// already.
+    /// A sync interrupted by the app is not a recent failure. Neither is a backoff, which has a separate error.
     @Test func cancelledSyncIsNoRecentFailure() async throws {
         let collection = try place.collection("a")
         let gate = GatedTransport(place.server, holding: "monitor")
@@ -140,7 +139,7 @@ import Testing
         #expect(await client.recordsOrSync()?.count == 1)
     }
 
-    /// A read joins the sync that is under way, though another one has failed before.
+    /// A read joins a running sync, even if an earlier sync failed.
     @Test func readJoinsRunningSyncAfterFailure() async throws {
         let collection = try place.collection("a")
         let gate = GatedTransport(place.server, holding: "chains")

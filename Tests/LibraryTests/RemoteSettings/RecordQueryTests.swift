@@ -4,7 +4,7 @@ import RemoteSettingsTesting
 import Testing
 @testable import RemoteSettings
 
-/// Reading with filters, an order, a sync first and fallbacks.
+/// Queries with filters, an order, a sync before reading, and fallbacks.
 @Suite struct RecordQueryTests {
     let place: Workplace
 
@@ -31,7 +31,7 @@ import Testing
         (Query(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
         (Query(where: ["tags": .object([])]), "ac"), (Query(where: ["id": .string("e")]), "e"),
         (Query(where: ["n": number(9_007_199_254_740_992)]), ""),
-        // Missing, null, numbers, texts; equal ones by id.
+        // Order: missing, null, numbers, strings; equal values by id.
         (Query(order: .ascending("n")), "edacbgf"), (Query(order: .descending("n")), "fgbacde"),
         (Query(order: .ascending("os")), "gfdbace"),
         (Query(where: ["os": .string("ios")], order: .descending("id")), "ca"),
@@ -40,7 +40,7 @@ import Testing
         #expect(query.selection(of: records()).map(\.id).joined() == ids)
     }
 
-    /// The two spellings of é are one string to Swift.
+    /// Swift treats the two spellings of é as equal strings.
     @Test func queryDistinguishesUnicodeSpellings() {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         let records = [one, two].enumerated().map { index, text in
@@ -81,7 +81,7 @@ import Testing
         _ = received.take()
         #expect(try await client.fetchRecords(.init(sync: .always)).map(\.id) == ["a", "b"])
         #expect(received.take().map(\.trigger) == [.forced, .forced])
-        // If it fails, what is held answers; or nothing, if the caller says so.
+        // If the sync fails, the stored records are returned, unless the caller requests an error.
         try collection.put("c")
         place.server.inject([Fault("monitor", effect: .status(500))])
         #expect(try await client.fetchRecords(.init(sync: .always)).count == 2)
@@ -101,13 +101,13 @@ import Testing
         let stored = Query(usesPackaged: false)
         #expect(client.records?.count == 2)
         #expect(client.records(matching: .init())?.count == 2)
-        // The older one, which a sync has stored.
+        // Only the older state, stored by a sync, is returned.
         #expect(client.records(matching: stored)?.map(\.id) == ["a"])
         #expect(try await client.fetchRecords(stored).map(\.id) == ["a"])
-        // A sync confirms what is packaged as the server's present state.
+        // A sync confirms that the package has the server's current state.
         #expect(try await client.fetchRecords(.init(sync: .always, usesPackaged: false)).count == 2)
         #expect(client.status.source == .packaged(dumps))
-        // If it does not, what is packaged does not count.
+        // Without this confirmation, the package is not used.
         try await client.resetStorage()
         #expect(client.records(matching: stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])

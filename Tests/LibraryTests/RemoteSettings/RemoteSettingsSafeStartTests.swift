@@ -5,7 +5,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// An app that starts badly with a state that is correctly signed gets back to one that works.
+/// An app that fails to start with a correctly signed state falls back to one that works.
 @Suite struct RemoteSettingsSafeStartTests {
     let place: Workplace
     let collection: ServerCollection
@@ -27,12 +27,12 @@ import Testing
         return (service, service.makeClient(collectionName: collection.name))
     }
 
-    /// The number that a start of the app reads; `nil` if there are no records.
+    /// The number that the app reads when it starts; `nil` if there are no records.
     private func number(_ client: RemoteSettingsClient) -> Int? {
         client.records?.first?[field: "n"]?.number?.int64.map { Int($0) }
     }
 
-    /// One start of an app that dies of 0 before anything else, and otherwise starts well and syncs.
+    /// Simulates a start: the app crashes at once if the number is 0, otherwise it starts successfully and syncs.
     @discardableResult
     private func live(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) async throws -> Int? {
         let (service, client) = start(change)
@@ -45,7 +45,7 @@ import Testing
 
     private func publish(_ number: Int) throws { try collection.put("r", ["n": number]) }
 
-    /// The good state 24 was started with, and the poisoned one is stored.
+    /// Starts successfully with the good state 24, then stores the poisoned state 0.
     private func poison() async throws {
         try publish(24)
         try await live()
@@ -62,14 +62,14 @@ import Testing
         #expect(number(client) == 24)
         #expect(client.status.source == .cached)
         #expect("\(client.status.unused)".contains("(3 attempts)"))
-        // It is not asked for again.
+        // The rejected state is not fetched again.
         let asked = place.server.requests.count
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(place.server.requests.count == asked + 1)
         try publish(12)
         try await client.sync()
         #expect(number(client) == 12)
-        #expect(place.server.requests.last?.path.contains("_since") == true, "a delta to what is held")
+        #expect(place.server.requests.last?.path.contains("_since") == true, "the sync should request a delta")
         #expect(try await live() == 12)
     }
 
@@ -95,7 +95,7 @@ import Testing
         #expect(try await live() == 5)
     }
 
-    /// A packaged state that is bad is left for a good one; without that, it is better than none.
+    /// A good stored state replaces a bad packaged one. Without a good one, the bad one is better than no records.
     @Test func safeStartSkipsBadPackagedState() async throws {
         try publish(24)
         try await live()
@@ -151,7 +151,7 @@ import Testing
         #expect(place.files.states.count == 1)
     }
 
-    /// The attachments of the state to go back to are not removed.
+    /// Attachments of the previous state are kept for a rollback.
     @Test func safeStartKeepsPreviousAttachments() async throws {
         try collection.attach(Data("old".utf8), to: "r")
         let (service, client) = start()
@@ -176,7 +176,7 @@ import Testing
 
     // MARK: Attacks
 
-    /// Whatever is in the index, the app reads records, and the good state is not lost.
+    /// Whatever the index contains, the app can read records, and the good state is not lost.
     @Test(arguments: ["", "{", "\u{0}\u{0}", #"{"failedStarts":99999999999999999999}"#, "directory", "link", "huge"])
     func safeStartSurvivesDamagedIndex(_ content: String) async throws {
         try await poison()
@@ -190,14 +190,14 @@ import Testing
         }
         let found = try await live()
         #expect(found == 0 || found == 24)
-        // The good state is still there, and the repaired one is taken.
+        // The good state still exists, and the repaired one is accepted.
         #expect(place.files.states.count >= 2)
         try publish(12)
         _ = try? await start().client.sync()
         #expect(try await live() == 12)
     }
 
-    /// If a start cannot be counted, a state on trial is not risked while there is another.
+    /// If a start cannot be counted, an unproven state is not used while there is another one.
     @Test func safeStartAvoidsTrialIfStorageIsLocked() async throws {
         try await poison()
         let lock = try #require(try DirectoryLock(place.storage))
@@ -208,17 +208,17 @@ import Testing
 
     @Test func safeStartCountsStartsOfTwoProcesses() async throws {
         try await poison()
-        // An app and its widget start at once, and both die.
+        // An app and its widget start at the same time, and neither reports success.
         let (app, widget) = (start(), start())
         #expect(number(app.client) == 0 && number(widget.client) == 0)
         #expect(try await live() == 0)
         #expect(try await live() == 24)
-        // The widget has lived all the same: it says so, later than everybody else.
+        // The widget did start successfully, but reports it late.
         try widget.service.markStartSuccessful()
         #expect(number(start().client) == 0)
     }
 
-    /// The file with a good state is damaged: what the app packages serves, else nothing does. Nothing unverified.
+    /// If the file of the previous good state is damaged, only packaged data can replace it, never unverified data.
     @Test func safeStartWithDamagedPreviousState() async throws {
         try await poison()
         for _ in 0..<3 { #expect(try await live() == 0) }

@@ -3,22 +3,22 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Meant for the thread sanitizer: `scripts/test tsan`.
+/// Concurrent use, meant to run under the thread sanitizer: `scripts/test tsan`.
 @Suite struct RemoteSettingsStressTests {
     let place: Workplace
 
     init() throws { place = try Workplace() }
 
-    /// What the tasks have in common.
+    /// State shared by all tasks.
     private final class Shared: Sendable {
         let reads = Mutex(0)
         let isDone = Mutex(false)
-        /// What was seen that must not be.
+        /// The first violations found.
         let wrong = Mutex<[String]>([])
 
         func report(_ text: String) { wrong.withLock { if $0.count < 10 { $0.append(text) } } }
 
-        /// Repeats `work` until the end.
+        /// Repeats `work` until `isDone` is set.
         func untilDone(_ work: () async throws -> Void) async rethrows {
             while !isDone.withLock({ $0 }) {
                 try await work()
@@ -26,7 +26,7 @@ import Testing
             }
         }
 
-        /// Every answer is of one whole state: the records of a state all have the same number in them.
+        /// Checks that the records come from one state: all records of a state contain the same number.
         func check(_ records: [RemoteSettingsRecord]?) {
             guard let records else { return report("nil, of a packaged collection") }
             if records.count != 10 || Set(records.map(\.fields)).count != 1 { report("\(records)") }
@@ -34,13 +34,13 @@ import Testing
         }
     }
 
-    /// All ten records get the same number at once, so that the server never has two numbers at a time.
+    /// Writes the same number to all ten records at once, so that the server never serves a mixture.
     private func write(_ state: Int, to collection: ServerCollection) throws {
         try collection.put((0..<10).map { "r\($0)" }, ["state": state])
     }
 
-    /// Readers, syncs, attachments, streams of changes that are opened and dropped, configuration updates and
-    /// resets at once, and a second service on the same directory; then a shutdown in the middle of it.
+    /// Runs readers, syncs, attachment downloads, short-lived change streams, configuration updates and resets
+    /// concurrently, with a second service on the same directory, then shuts down both services while all are running.
     @Test(.timeLimit(.minutes(10))) func readsSyncsResetsAndUpdatesAtOnce() async throws {
         let collection = try place.collection()
         let files = try place.collection()
@@ -71,7 +71,7 @@ import Testing
                 }
             }
             group.addTask {
-                // Never reset or configured anew itself: it only goes forward.
+                // This client is never reset or reconfigured, so its timestamp must never decrease.
                 var last: UInt64 = 0
                 await shared.untilDone {
                     shared.check(otherClient.records)
@@ -94,7 +94,7 @@ import Testing
                 }
             }
             for syncing in [client, otherClient] {
-                // Updates, resets and the shutdown end syncs under way.
+                // Errors are expected: updates, resets and the shutdown cancel running syncs.
                 group.addTask { await shared.untilDone { _ = try? await syncing.sync() } }
             }
             group.addTask { await shared.untilDone { _ = try? await service.syncCollections() } }
@@ -125,13 +125,13 @@ import Testing
         }
         #expect(shared.wrong.withLock { $0 } == [])
         try await afterTheShutdown(service, client, filesClient)
-        // Nothing of all that has left the directory in a state that cannot be gone on from.
+        // The directory is still usable.
         let next = place.client(collection)
         try await next.sync()
         #expect(try state(of: next) == collection.state())
     }
 
-    /// Reads are answered, all else fails or ends; nothing waits for ever.
+    /// Checks that after a shutdown reads still work, syncs fail and no call hangs.
     private func afterTheShutdown(
         _ service: RemoteSettingsService, _ client: RemoteSettingsClient, _ files: RemoteSettingsClient
     ) async throws {

@@ -6,7 +6,7 @@ import SnapshotBundle
 import Testing
 @testable import RemoteSettings
 
-/// What a service remembers and tells of its syncs: failures, the clock, everything at once; and how it forgets.
+/// Information that a service stores and reports about its syncs, such as failures and clock skew, and its reset.
 @Suite struct ServiceStateTests {
     let place: Workplace
 
@@ -29,12 +29,12 @@ import Testing
         broken.sign([SignatureForm(isTampered: true)])
         _ = received.take()
         try fine.put("b")
-        // The failure is thrown after the other collection is synced.
+        // The failure is thrown only after the other collection has been synced.
         for _ in 0..<9 { await #expect(throws: RemoteSettingsError.self) { try await first.sync(trigger: .timer) } }
         #expect(
             clients[1].records?.count == 2 && clients[0].syncFailures.map { ($0.count, $0.isBroken) }! == (9, false))
         #expect(!received.take().contains { $0.status == .syncBrokenError })
-        // The count goes on in the next process, and what is held is served all the time.
+        // The next process continues the count, and the stored records remain available.
         let second = service()
         let later = [broken, fine].map { second.makeClient(collectionName: $0.name) }
         await #expect(throws: RemoteSettingsError.self) { try await later[0].sync() }
@@ -47,7 +47,7 @@ import Testing
         #expect(later[1].syncFailures == nil)
         let events = received.take().filter { $0.source == broken.id }
         #expect(events.map(\.status) == [.signRetryError, .syncBrokenError])
-        // Ten are kept; a success forgets them all.
+        // At most ten attempts are kept, and a success removes them all.
         await #expect(throws: RemoteSettingsError.self) { try await later[0].sync() }
         #expect(later[0].syncFailures?.count == 11 && later[0].syncFailures?.attempts.count == 10)
         broken.sign([SignatureForm()])
@@ -55,7 +55,7 @@ import Testing
         #expect(later[0].syncFailures == nil)
     }
 
-    /// A device without network, and a server that asks to wait, say nothing about a collection.
+    /// Failures of the network and backoff requests from the server are not failures of a collection.
     @Test func networkFailuresAreNoCollectionFailures() async throws {
         let collection = try place.collection("a")
         let client = place.client(collection) { $0.limits.all.tries = 1 }
@@ -66,7 +66,7 @@ import Testing
         #expect(client.syncFailures == nil)
     }
 
-    /// An app that has its own files where the library stores data keeps them all, whatever they are called.
+    /// An app's own files in the storage directory are kept, whatever their names.
     @Test func foreignFilesInStorageAreKept() async throws {
         let collection = try place.collection(attaching: ["a": "file"])
         for number in 0...Limits.keptChains { try write("chains/\(number).pem") }
@@ -81,7 +81,7 @@ import Testing
             "attachments/album/photo.jpg", "\(folder)/photo.jpg", "\(folder)/album/photo.jpg",
         ]
         for name in foreign { try write(name) }
-        // What killed processes have left.
+        // Leftover files of killed processes.
         let hash = String(repeating: "0", count: 64)
         let left = ["states/\(hash)", "states/\(hash).tmp", "\(folder)/\(hash).0123456789abcdef.part"]
         for name in left { try write(name) }
@@ -102,7 +102,7 @@ import Testing
         try await client.resetStorage()
         try await service.resetStorage()
         for name in foreign + (0...Limits.keptChains).map({ "chains/\($0).pem" }) { #expect(isThere(name), "\(name)") }
-        // What is in the place of the index is not removed either.
+        // A directory in place of the index file is not removed either.
         try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
         try write("index.json/mine.txt")
         await #expect(throws: RemoteSettingsError.self) { try await place.client(collection).sync() }
@@ -127,7 +127,7 @@ import Testing
             #expect(client.syncFailures == nil && place.service().lastCheck == nil, "\(text)")
             #expect(place.service().clockSkew == nil, "\(text)")
         }
-        // Numbers at the edge are carried on, and do not trap.
+        // Boundary values are kept and do not trap.
         try collection.put("a")
         collection.sign([SignatureForm(isTampered: true)])
         let failures = #""failures":{"\#(collection.id)":{"count":\#(Int64.max),"since":1}}"#
@@ -152,7 +152,7 @@ import Testing
         }
         let client = service.makeClient(collectionName: collection.name)
         #expect(service.clockSkew == nil)
-        // 1,799,999,900 seconds since 1970, and 40 in a cache: this clock is 60 seconds ahead.
+        // The server's date is 1,799,999,900 s after 1970, plus 40 s in a cache: this clock is 60 s ahead.
         place.server.inject([date(HTTPDate.text(Timestamp(milliseconds: 1_799_999_900_000)), age: "40")])
         _ = try? await client.sync()
         #expect(service.clockSkew == .seconds(60))
@@ -163,7 +163,7 @@ import Testing
         place.server.inject([date(HTTPDate.text(Timestamp(milliseconds: 1_800_000_010_000)))])
         _ = try? await client.sync()
         #expect(service.clockSkew == .seconds(-10))
-        // What is no date changes nothing, and no lie about the time has an effect on what is verified.
+        // Invalid dates are ignored.
         for lie in ["yesterday", ""] {
             place.server.inject([date(lie)])
             _ = try? await client.sync()
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// A sync that finds nothing new writes nothing, unless the time of the last one is ten minutes old.
+    /// A sync that finds no changes writes nothing, unless the recorded time of the last one is ten minutes old.
     @Test func syncWithoutNewsWritesNothing() async throws {
         let collection = try place.collection("a")
         let now = Mutex(Timestamp(milliseconds: 1_800_000_000_000))
@@ -258,7 +258,7 @@ import Testing
         try await RemoteSettingsService(storageDirectory: place.path("none"), config: place.config()).resetStorage()
     }
 
-    /// A reset is no way around what the server asked for.
+    /// A reset does not bypass a backoff that the server requested.
     @Test func resetStorageKeepsBackoff() async throws {
         let service = place.service { $0.limits.all.tries = 1 }
         place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])
@@ -284,7 +284,7 @@ import Testing
         let client = place.client(collection) { $0.telemetry = received }
         try await client.sync()
         _ = try await client.downloadAttachments()
-        // A directory in an attachment's place cannot be removed like a file.
+        // A directory in place of an attachment cannot be removed like a file.
         let orphan = "\(place.attachments(collection))/\(String(repeating: "0", count: 64))"
         try FileManager.default.createDirectory(atPath: orphan, withIntermediateDirectories: true)
         try collection.put("b")

@@ -3,7 +3,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// Several processes with one storage directory; a service each stands for a process.
+/// Several processes that share a storage directory; each service represents a process.
 @Suite struct SharedStorageTests {
     let place: Workplace
 
@@ -16,8 +16,8 @@ import Testing
         }
     }
 
-    /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
-    /// nothing is locked while a server is waited for, which is when an app is suspended.
+    /// iOS kills an app that is suspended while holding a lock in a container shared with an extension. Suspension is
+    /// likely while waiting for a server, so nothing is locked then.
     @Test(arguments: ["monitor", "/changeset", "/attachments/"])
     func noStorageLockWhileWaitingForServer(_ held: String) async throws {
         let (collection, _) = try await place.synced(attaching: ["a": "hello"])
@@ -36,8 +36,7 @@ import Testing
         #expect(try await work.value == Data("hello".utf8))
     }
 
-    /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
-    /// packaged.
+    /// While roots change, apps with different roots can use the same package and each other's synced states.
     @Test func appsWithDifferentRootsShareStoredState() async throws {
         let collection = try place.collection()
         collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
@@ -65,8 +64,7 @@ import Testing
         }
     }
 
-    /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
-    /// all the same.
+    /// An index in the format of a later library version is kept unchanged, and this version can still sync.
     @Test func laterStorageIndexFormatIsKept() async throws {
         let (collection, _) = try await place.synced("a")
         let file = URL(fileURLWithPath: "\(place.storage)/index.json")
@@ -100,7 +98,7 @@ import Testing
         #expect(told.created.map(\.id) == ["b"])
         #expect(told.updated.map(\.new.id) == ["a"])
         #expect(told.current.count == 2)
-        // And again, from one cached state to the next.
+        // The same from one cached state to the next.
         collection.delete("a")
         try await writer.sync()
         #expect(reader.records?.map(\.id) == ["b"])
@@ -108,8 +106,8 @@ import Testing
         #expect(reader.records == reader.records)
     }
 
-    /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
-    /// right.
+    /// If the stored state becomes older, damaged or missing, a running process keeps its newer state, and the next
+    /// sync repairs the storage.
     @Test(arguments: ["older", "damaged", "gone"])
     func noRollbackToDamagedOrOlderStoredState(_ what: String) async throws {
         let (collection, client) = try await place.synced("a")
@@ -131,7 +129,7 @@ import Testing
         #expect(state(of: reader(collection)) == state(of: client))
     }
 
-    /// Another configuration of the same server and roots is no way back either.
+    /// Changing the configuration of the same server and roots does not allow a rollback either.
     @Test func noRollbackThroughConfigurationChange() async throws {
         let collection = try place.collection("a")
         let service = place.service()
@@ -151,7 +149,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["a"])
     }
 
-    /// The explicit way back.
+    /// A reset reverts to the package, but only in the process that requests it.
     @Test func resetStorageGoesBackToPackage() async throws {
         let collection = try place.collection("a")
         let dumps = try await place.package([collection])

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    /// A client that has synced, whose downloads are held back.
+    /// A synced client whose downloads are held until the gate opens.
     private func heldClient() async throws -> (RemoteSettingsClient, RemoteSettingsRecord, GatedTransport) {
         let (collection, _) = try await place.synced(attaching: ["a": "hello"])
         let gate = GatedTransport(place.server, holding: "/attachments/")
@@ -49,13 +49,13 @@ import Testing
         await gate.hasHeld()
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: RemoteSettingsError.self) { try await task.value } }
-        // The next one does not wait for theirs.
+        // A later caller does not wait for the cancelled download.
         let next = Task { try await client.getAttachment(record: record) }
         gate.open()
         #expect(try await next.value == Data("hello".utf8))
     }
 
-    /// A client that is shut down while it waits for another one's sync to end begins none of its own afterwards.
+    /// A client that is shut down while waiting for another client's sync does not start a sync itself.
     @Test func shutDownClientStartsNoSync() async throws {
         let collection = try place.collection("a")
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
@@ -71,7 +71,7 @@ import Testing
         _ = try await first.value
     }
 
-    /// The client was shut down after its call had begun, and before it could wait.
+    /// The client was shut down after its call began but before it could wait.
     @Test func sharedWorkRefusesShutDownOwner() async throws {
         let work = SharedWork<Int, Int, Never>()
         let (end, continuation) = AsyncStream<Void>.makeStream()
@@ -94,7 +94,7 @@ import Testing
         #expect(try await first.value.get() == 1)
     }
 
-    /// Work that one caller wants to go on is not cancelled because the last one to wait for it does not.
+    /// Work that must outlive one of its callers continues when the last waiting caller is cancelled.
     @Test func sharedWorkOutlivesCancelledCallers() async throws {
         for outlives in [true, false] {
             let work = SharedWork<Int, Bool, Never>()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// The end has one cause, and callers learn it: nobody cancelled them.
+    /// Callers of interrupted syncs get `closed`, because they were not cancelled themselves.
     @Test(arguments: [true, false]) func syncsUnderWayEndAsClosed(byShutdown: Bool) async throws {
         let collection = try place.collection("a")
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
@@ -134,7 +134,7 @@ import Testing
         await gate.hasHeld()
         let asked = place.server.requests.count
         let all = Task { try await service.sync() }
-        // It has asked for the list of collections, so it has begun.
+        // The sync has requested the list of collections, so it has begun.
         let end = ContinuousClock.now + .seconds(60)
         while place.server.requests.count == asked, .now < end { try? await Task.sleep(for: .milliseconds(1)) }
         if byShutdown { service.shutdown() } else { try service.updateConfig(config: place.config()) }
@@ -143,7 +143,7 @@ import Testing
         gate.open()
     }
 
-    /// Another client that was shut down, at the same address or not, ends nobody else's stream.
+    /// Shutting down other clients does not end this client's stream, even if a memory address is reused.
     @Test func changesStreamSurvivesShutdownOfOtherClients() async throws {
         let collection = try place.collection("a")
         let service = place.service()

@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// How often devices start badly with a state that is correctly signed and bad. The devices are in memory: of each, the
-/// trial is the real one, and what the storage holds follows the rules of `CollectionSync` and `SnapshotChoice`, which
-/// `RemoteSettingsSafeStartTests` hold with real files.
+/// Simulates how often devices fail to start with a correctly signed but bad state. Each device uses the real
+/// `StateTrial`, but its storage is in memory and imitates the rules of `CollectionSync` and `SnapshotChoice`.
+/// `RemoteSettingsSafeStartTests` checks them with real files.
 @Suite struct StateTrialTests {
     private static func state(_ number: UInt64) -> StateTrial.State {
         StateTrial.State(
@@ -19,9 +19,9 @@ import Testing
         var trial = StateTrial()
         var cached: StateTrial.State?
         var previous: StateTrial.State?
-        /// Whether everything goes through the form that the index has.
+        /// Whether each start reads the trial back from its JSON form in the index.
         var usesFile = false
-        /// What each start served, and whether it got well.
+        /// The state that each start served, and whether the start succeeded.
         var starts: [(served: StateTrial.State, isWell: Bool)] = []
 
         private var newest: StateTrial.State {
@@ -32,9 +32,9 @@ import Testing
         }
 
         /// - Parameters:
-        ///   - served: what the server has.
-        ///   - isKilled: whether the app dies of the state that it serves.
-        ///   - syncsFirst: whether the app gets to sync before it dies.
+        ///   - server: the state on the server.
+        ///   - syncsFirst: whether a crashing app can sync before it crashes.
+        ///   - isKilled: whether the app crashes with the state that it serves.
         mutating func start(server: StateTrial.State, syncsFirst: Bool, isKilled: (StateTrial.State) -> Bool) {
             if usesFile { trial = StateTrial(trial.json) }
             trial.settle()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// A device's life: it starts with a good state, then the poisoned one is published, then the repaired one.
+    /// Simulates a device that starts with a good state; then a poisoned state and a repaired one are published.
     private func live(_ number: Int, isKilled: (StateTrial.State) -> Bool) -> Device {
         var random = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
         func chance(_ most: UInt64) -> Int {
@@ -67,7 +67,7 @@ import Testing
         func starts(_ count: Int, with server: StateTrial.State) {
             for _ in 0..<count {
                 device.start(server: server, syncsFirst: chance(2) == 0, isKilled: isKilled)
-                // A damaged file: what it said is learned again.
+                // The file is damaged, so its information is lost.
                 if number % 100 == 99, chance(4) == 0 { device.trial = StateTrial() }
             }
         }
@@ -80,14 +80,14 @@ import Testing
     @Test func safeStartSimulationRecoversFleet() async {
         var (badStarts, poisonedDevices, tooOften, notRepaired, lostGoodData) = (0, 0, 0, 0, 0)
         for number in 0..<10_000 {
-            // Other tests run on the same threads.
+            // Let other tests run on the same threads.
             if number % 100 == 0 { await Task.yield() }
             let device = live(number) { $0 == Self.poisoned }
             let bad = device.starts.count { !$0.isWell }
             // One device in a hundred loses its file now and then.
             if number % 100 != 99, bad > StateTrial.startsOnTrial { tooOften += 1 }
             if device.starts.last?.served != Self.repaired { notRepaired += 1 }
-            // None loses good data: after the poisoned state, what was good before is served.
+            // No good data is lost: after the poisoned state, the last good one is served.
             for (before, after) in zip(device.starts, device.starts.dropFirst()) where number % 100 != 99 {
                 if before.served == Self.poisoned, after.served != Self.poisoned, after.served != Self.repaired {
                     let hadFirst = device.starts.contains { $0.served == Self.first && $0.isWell }
@@ -106,19 +106,19 @@ import Testing
         var device = Device()
         device.start(server: Self.first, syncsFirst: true) { _ in false }
         device.start(server: Self.poisoned, syncsFirst: true) { _ in false }
-        // From now on the app dies whatever it serves, such as after a bad update of the app.
+        // From now on the app crashes with any state, as after a bad update of the app.
         for _ in 0..<10 { device.start(server: Self.poisoned, syncsFirst: false) { _ in true } }
         let served = device.starts.dropFirst(2).map(\.served)
         #expect(
             served == Array(repeating: Self.poisoned, count: 3) + Array(repeating: Self.first, count: 3)
                 + Array(repeating: Self.packaged, count: 4))
         device.start(server: Self.repaired, syncsFirst: false) { _ in false }
-        #expect(device.starts.last?.served == Self.packaged, "until one start got well")
+        #expect(device.starts.last?.served == Self.packaged, "the packaged state is used until a start succeeds")
         device.start(server: Self.repaired, syncsFirst: false) { _ in false }
         #expect(device.starts.last?.served == Self.repaired)
     }
 
-    /// A state with which the app has once started well is given six starts.
+    /// A state with which the app once started successfully is rejected only after six failed starts.
     @Test func goodStateIsRefusedAfterSixBadStarts() {
         var trial = StateTrial()
         trial.countStart(serving: Self.first)
@@ -134,7 +134,7 @@ import Testing
         #expect(trial.refusal(of: Self.first) != nil && trial.usesPackagedOnly)
     }
 
-    /// Whoever can write to the storage directory can write the file. It can be wrong, and never more than that.
+    /// An attacker with write access to the storage directory can change the file. Invalid content is harmless.
     @Test(arguments: [
         "", "{", "[]", "null", "\u{0}", #"{"failedStarts":-1}"#, #"{"failedStarts":1e300}"#,
         #"{"failedStarts":18446744073709551615,"servedStarts":18446744073709551615}"#,
@@ -151,7 +151,7 @@ import Testing
         #expect(StateTrial(trial.json) == trial)
     }
 
-    /// A state is known by its content as well: another one under its timestamp, such as a substitute's, is not it.
+    /// A rejection applies to a timestamp and content: a different state with the same timestamp is not rejected.
     @Test func rejectionIsByTimestampAndPayload() {
         var trial = StateTrial()
         trial.reject(Self.poisoned, because: "bad")
@@ -159,7 +159,7 @@ import Testing
         #expect(trial.refusal(of: Self.poisoned)?.reason == "bad" && trial.refusal(of: other) == nil)
     }
 
-    /// The file does not grow with what is set aside.
+    /// The file does not grow with the number of rejected states.
     @Test func stateTrialFileIsBounded() {
         var trial = StateTrial()
         for number in 1...1000 {
@@ -171,8 +171,8 @@ import Testing
         #expect(trial.refusal(of: Self.state(1000)) != nil && trial.refusal(of: Self.state(1)) == nil)
     }
 
-    /// A character may have any number of bytes. A file above its limit would count as empty, and a rejected state
-    /// would be served again.
+    /// A character can consist of any number of bytes. A file above its size limit would be ignored, and a rejected
+    /// state would be served again.
     @Test func stateTrialFileBoundsMultibyteReasons() throws {
         var trial = StateTrial()
         for character in ["\u{301}", "\"", "\u{7F}", "\u{E0001}"] {

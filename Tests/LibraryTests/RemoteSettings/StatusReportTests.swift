@@ -5,7 +5,7 @@ import RemoteSettingsTesting
 import Testing
 @testable import RemoteSettings
 
-/// What an app reports of its service, and what a fleet's collector reads of it.
+/// Status reports: an app encodes its service's state, and a fleet's collector decodes it.
 @Suite struct StatusReportTests {
     let place: Workplace
 
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    /// The shape on which collectors depend, whatever they are written in.
+    /// The JSON format that collectors depend on, in any programming language.
     private static let document = """
         {
           "server": "https://settings.test/v1", "preview": false, "storage": "storage",
@@ -157,7 +157,7 @@ import Testing
         #expect(try Self.decoded(Self.inspection).collections.allSatisfy { $0.status.unevaluatedRecords == 0 })
     }
 
-    /// Paths may name a person.
+    /// A path may contain a person's name.
     @Test func statusReportHidesDirectoryPaths() throws {
         let sources: [CollectionStatus.Source] = [.packaged("/Users/jane/App/dumps"), .override("/Users/jane/x.json")]
         #expect(try Self.decoded(sources) == [.packaged("dumps"), .override("x.json")])
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// The service of an app: synced, failed, pinned and packaged collections.
+    /// A service with synced, failed and pinned collections.
     @Test func statusReportOfARealService() async throws {
         let (first, second) = (try place.collection("a"), try place.collection("a"))
         let file = try place.write(#"[{"id":"a"}]"#, to: "pinned.json")
@@ -200,7 +200,7 @@ import Testing
         #expect(bad.lastSuccess == before && bad.lastError != nil && bad.behind.map { $0 > .zero } == true)
         #expect(bad.lastAttempt.map { $0 >= before } == true && bad.status.provenance?.isSigned == true)
         #expect(byName["main/pinned"]?.isPinned == true && byName["main/pinned"]?.lastSuccess == nil)
-        // The next process knows the same, and one collection's sync is not the others' success.
+        // A later process reports the same time; syncing one collection does not count as success for the others.
         let later = place.service()
         try await later.makeClient(collectionName: first.name).sync()
         let next = later.inspect().collections.filter { $0.status.collection == second.id }
@@ -208,7 +208,7 @@ import Testing
         withExtendedLifetime(clients) {}
     }
 
-    // MARK: Other versions
+    // MARK: Reports from other versions
 
     @Test func statusReportReadsUnknownCases() throws {
         let changes = [
@@ -237,7 +237,7 @@ import Testing
         #expect(reason == .unknown("stale"))
     }
 
-    /// A collector takes reports from any device. They are refused, or read to the end without a trap.
+    /// A collector receives reports from any device: hostile ones are rejected or decoded, but never trap.
     @Test func hostileReportsCannotTrap() throws {
         let refused = [
             #": 1800000000123"#: [#": "2027-01-15""#, ": -1", ": 1.5", ": 1e300", ": 18446744073709551616"],
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    // MARK: Without what a service needs
+    // MARK: Without network or storage
 
     @Test func inspectWorksOfflineWithoutStorage() async throws {
         let collection = try place.collection("a")

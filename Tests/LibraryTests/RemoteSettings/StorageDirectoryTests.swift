@@ -5,7 +5,7 @@ import Testing
 
 @testable import RemoteSettings
 
-/// Threads of one process that change the index at the same time.
+/// Threads of one process that change the index concurrently.
 final class StorageDirectoryTests: Sendable {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "storage-\(UUID().uuidString)")
     private let storage: StorageDirectory
@@ -22,13 +22,13 @@ final class StorageDirectoryTests: Sendable {
         index[name].synced.current = storage.add(file, to: &index)
     }
 
-    /// Adds a state while another thread has the directory's lock, so only in memory.
+    /// Adds a state while another thread holds the directory lock, so that it is only in memory.
     private func addInMemory(_ name: String) throws {
         let (_, problem) = try storage.update(waiting: .no) { try self.add(name, to: &$0) }
         #expect(problem != nil)
     }
 
-    /// What a process that starts now finds.
+    /// Returns the collections that a new process finds, and whether their files are complete.
     private func stored() -> [String: Bool] {
         let next = StorageDirectory(path: folder.path)
         return next.index().collections.mapValues { $0.synced.current.map(next.isWhole) ?? false }
@@ -45,16 +45,16 @@ final class StorageDirectoryTests: Sendable {
         } then: { _ in
             #expect(throws: Never.self) { try self.addInMemory("after") }
         }
-        // The change in memory came first, so the other one was applied to it.
+        // The change in memory came first, so the closure was called again to apply its change on top.
         #expect(problem == nil && calls == 2)
         #expect(stored() == [main: true, other: true])
-        // The one after it is in memory until the next change.
+        // The later change is only in memory until the next update saves it.
         #expect(Set(storage.index().collections.keys) == [main, other, "after"] && storage.hasUnsaved)
         _ = try storage.update(waiting: .no) { $0[main].kept = [] }
         #expect(stored() == [main: true, other: true, "after": true] && !storage.hasUnsaved)
     }
 
-    /// A change that throws takes nothing away from what another thread has added meanwhile.
+    /// If a change throws, changes that other threads made meanwhile are kept.
     @Test func failedIndexChangeKeepsOtherThreadsChanges() throws {
         #expect(throws: CancellationError.self) {
             try storage.update(waiting: .no) { index in
@@ -67,7 +67,7 @@ final class StorageDirectoryTests: Sendable {
         #expect(stored() == ["other": true])
     }
 
-    /// An index that every reader would refuse does not replace one that they accept.
+    /// An index too large to be read does not replace a readable one.
     @Test func tooLargeIndexIsNotWritten() throws {
         _ = try storage.update(waiting: .no) { try add("main", to: &$0) }
         let (_, problem) = try storage.update(waiting: .no) { index in
@@ -82,7 +82,7 @@ final class StorageDirectoryTests: Sendable {
         #expect(stored() == ["main": true] && !storage.hasUnsaved)
     }
 
-    /// A change that is in memory because it could not be written is written when it is made again.
+    /// A change that could not be written is written when it is repeated.
     @Test func unsavedIndexChangeIsWrittenWhenRepeated() throws {
         _ = try storage.update(waiting: .no) { index in
             try add("one", to: &index)
@@ -98,7 +98,7 @@ final class StorageDirectoryTests: Sendable {
         #expect(problem == nil && stored() == ["two": true])
     }
 
-    /// Many threads, each with a collection of its own, and one that only reads.
+    /// Several threads, each with separate collections, and one that only reads.
     @Test func parallelIndexChangesLoseNoState() async throws {
         let reader = Thread { [storage] in
             while !Thread.current.isCancelled { _ = storage.index() }
@@ -121,9 +121,9 @@ final class StorageDirectoryTests: Sendable {
         #expect(found.count == 80 && found.values.allSatisfy(\.self))
     }
 
-    /// A reader uses a state only once the file of the index lists it: if the process is killed, the next one has it.
+    /// A reader uses a state only once the index file lists it, so the state survives if the process is killed.
     @Test func readStateIsListedInIndexFile() {
-        // The changes that were in memory only, because the other thread had the lock for too long.
+        // Changes that are only in memory, because the other thread held the lock for too long.
         let unsaved = Mutex<Set<String>>(["other"])
         let writer = Thread { [storage] in
             for round in 0..<60 {
@@ -132,7 +132,7 @@ final class StorageDirectoryTests: Sendable {
                 if let written, written.problem == nil { unsaved.withLock { _ = $0.remove("\(round)") } }
             }
         }
-        // A thread whose changes are in memory only, whenever the writer has the lock.
+        // This thread's changes are only in memory while the writer holds the lock.
         let other = Thread { [storage] in
             var number = 0
             while !Thread.current.isCancelled {

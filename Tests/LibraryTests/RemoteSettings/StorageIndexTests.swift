@@ -5,7 +5,7 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// The index and what it names: what the system, the disk and neighbours do to them.
+/// The storage index and its files when files are purged, the disk is unwritable or other processes use them.
 @Suite struct StorageIndexTests {
     let place: Workplace
 
@@ -15,8 +15,8 @@ import Testing
         client.recordsByID?["r"]?[field: "n"]?.number?.int64
     }
 
-    /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
-    /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
+    /// Whichever files the system purges, a reader serves a published state no older than the packaged one. The next
+    /// due sync restores everything, in a running process and in a newly started one.
     @Test func purgedFilesAreHealedByNextSync() async throws {
         let collections = [try place.collection(), try place.collection()]
         func publish(_ number: Int) throws {
@@ -63,8 +63,7 @@ import Testing
         }
     }
 
-    /// A disk that cannot be written: what was fetched is served as long as the process runs, and stored as soon as
-    /// that works.
+    /// If the storage cannot be written, fetched data is served from memory and stored once writing works again.
     @Test func unwritableStorageServesFromMemory() async throws {
         let collection = try place.collection(with: ["r": ["n": 1]])
         try Data().write(to: URL(fileURLWithPath: place.storage))
@@ -74,7 +73,7 @@ import Testing
         #expect(await client.recordsOrSync()?.count == 1)
         try collection.put("r", ["n": 2])
         guard case .failure(.storage(let reason))? = try await service.syncCollections().first?.result else {
-            return #expect(Bool(false), "expected that the sync says what cannot be stored")
+            return #expect(Bool(false), "the sync should fail with a storage error")
         }
         #expect(reason.contains(place.storage) && number(client) == 2)
         #expect(try await service.syncCollections().first?.isSynced == true)
@@ -86,7 +85,7 @@ import Testing
         #expect(number(place.client(collection) { $0.transport = NoTransport() }) == 2)
     }
 
-    /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.
+    /// A widget that shares its app's storage writes nothing, needs no lock, and sees what the app syncs.
     @Test func readOnlyStorageAccessSeesSyncs() async throws {
         let collection = try place.collection(attaching: ["r": "hello"])
         func widget(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsClient {
@@ -129,7 +128,7 @@ import Testing
             storageDirectory: group, config: place.config { $0.transport = NoTransport() }
         ).makeClient(collectionName: collection.name)
         #expect(number(client) == 1)
-        // The next start asks for it again. Nothing is there, or something else is: nothing is done.
+        // Apps repeat this call at each start. It does nothing if there is no old storage or the new one exists.
         #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
         try await place.client(collection).sync()
         #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))

@@ -2,20 +2,20 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// The signature covers records and timestamp, not the collection's name. What narrows the passing off of one
-/// signed collection as another, and what it leaves.
+/// The signature covers records and timestamp, but not the collection's name. These tests show when one signed
+/// collection can be substituted for another.
 @Suite struct SubstitutionTests {
     let place: Workplace
 
     init() throws { place = try Workplace() }
 
-    /// Serves another collection's state as this one's, with its metadata rewritten.
+    /// Serves the state of another collection as this one's, with rewritten metadata.
     private func pass(off other: ServerCollection, as collection: ServerCollection) throws {
         try place.serve(
             other.changeset { ($0["bucket"], $0["id"]) = (collection.bucket, collection.name) }, as: collection)
     }
 
-    /// `other` is older than `collection`, which has the record `a` packaged, and `b` on the server.
+    /// Makes `other`, and then the newer `collection`, with the record `a` in a package and also `b` on the server.
     private func collections(
         _ bucket: String = "main"
     ) async throws -> (collection: ServerCollection, other: ServerCollection, dumps: String) {
@@ -44,7 +44,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["a"])
     }
 
-    /// The lock says which bundle is whose, and each bundle says which collection it is of.
+    /// The lock file assigns bundles to collections, and each bundle states its collection.
     @Test func exchangedPackagedBundlesAreRefused() async throws {
         let (collection, other, _) = try await collections()
         let dumps = try await place.package([collection, other], as: "both")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// What is left: a newer collection of the same signer passes. The trust article says so.
+    /// Known limitation, described in the trust article: a newer collection of the same signer is accepted.
     @Test func substitutedCollectionOfSameSignerIsAccepted() async throws {
         let (collection, other, dumps) = try await collections()
         try other.put("newer")
@@ -71,7 +71,7 @@ import Testing
         #expect(client.records?.contains { $0.id == "evil" } == true)
     }
 
-    /// A monitor that knows of an older state than what is held is no rollback: there is nothing new.
+    /// If the monitor lists a state older than the stored one, there is nothing to sync. This is not a rollback.
     @Test func olderMonitorIsNoRollback() async throws {
         let (collection, _, _) = try await collections()
         let monitor = try place.server.monitor()

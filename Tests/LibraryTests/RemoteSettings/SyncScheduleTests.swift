@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// A clock that stands still, unless somebody sleeps or sets it.
+/// A clock that advances only when a task sleeps or a test moves it.
 private final class Clock: Sendable {
     private let time: Mutex<RemoteSettingsTimestamp>
 
@@ -23,7 +23,7 @@ private final class Clock: Sendable {
     }
 }
 
-/// A sync from time to time, over restarts and processes.
+/// Periodic syncs across restarts and processes.
 @Suite struct SyncScheduleTests {
     static let day = Duration.seconds(86_400)
     let place: Workplace
@@ -35,13 +35,13 @@ private final class Clock: Sendable {
         collection = try place.collection("a")
     }
 
-    /// A process that has just started, with a client.
+    /// Simulates a process that has just started, with a client.
     private func start(chance: Double = 0) -> (RemoteSettingsService, RemoteSettingsClient) {
         let service = place.service { $0.environment = clock.environment(chance: chance) }
         return (service, service.makeClient(collectionName: collection.name))
     }
 
-    /// How often the server was asked for its list of collections.
+    /// The number of monitor requests.
     private var asked: Int { place.server.polls.count }
 
     @Test func syncIfDueAsksOnceADay() async throws {
@@ -63,7 +63,7 @@ private final class Clock: Sendable {
             count += 1
             if count == 5 { break }
         }
-        // Half of a tenth was added each time.
+        // A random delay of up to a tenth is added to each interval; here it is half of that.
         #expect(clock.now.elapsed(since: began).components.seconds == 362_880)
         #expect(asked == 5)
     }
@@ -100,7 +100,7 @@ private final class Clock: Sendable {
             _ = client
             clock.move(Self.day / 200)
         }
-        // The pauses are 1, 2, 4 … minutes: eleven tries fill a day.
+        // The pauses are 1, 2, 4 … minutes: eleven tries fit in a day.
         #expect(tries == 11)
     }
 
@@ -147,7 +147,7 @@ private final class Clock: Sendable {
         _ = client
     }
 
-    /// What cannot be written is served from memory, and the times are kept there as well.
+    /// If the storage cannot be written, fetched data and schedule times are kept in memory.
     @Test func scheduleWithUnwritableStorageWaits() async throws {
         try "a file".write(toFile: place.storage, atomically: true, encoding: .utf8)
         let (service, client) = start()
@@ -175,7 +175,7 @@ private final class Clock: Sendable {
     }
 }
 
-/// Privacy, tests and enterprises: reads only.
+/// Limited network access, for privacy, tests and enterprises.
 @Suite struct NetworkAccessTests {
     let place: Workplace
 

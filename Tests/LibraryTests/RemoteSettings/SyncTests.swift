@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// After every sync a client holds exactly the server's state.
+/// After each sync, the client has exactly the server's state.
 @Suite struct SyncTests {
     let place: Workplace
 
@@ -24,7 +24,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["b", "c", "d"])
         #expect(try state(of: client) == collection.state())
         #expect(try client.getLastModifiedTimestamp() == collection.timestamp().milliseconds)
-        // The same in a process that starts later, offline.
+        // A later process serves the same state offline.
         let later = place.client(collection) { $0.transport = NoTransport() }
         #expect(state(of: later) == state(of: client))
         #expect(later.status.source == .cached)
@@ -82,7 +82,7 @@ import Testing
         #expect(try state(of: client) == collection.state())
     }
 
-    /// Key rotation, a mode that is not known here, and a chain whose URL is relative.
+    /// Key rotation, invalid and expired signatures, an unknown signature mode, and a relative chain URL.
     @Test(arguments: [
         [SignatureForm(.current), SignatureForm(.next)], [SignatureForm(.next), SignatureForm(.current)],
         [SignatureForm(.next)], [SignatureForm(isTampered: true), SignatureForm(.next)],
@@ -95,12 +95,12 @@ import Testing
         try collection.put("b")
         try await client.sync()
         #expect(client.records?.map(\.id) == ["a", "b"])
-        // It is verified again from the storage directory, in a process that starts later.
+        // A later process verifies the state again, offline, from the storage directory.
         let later = place.client(collection) { $0.transport = NoTransport() }
         #expect(later.records?.map(\.id) == ["a", "b"])
     }
 
-    /// Version 2 of the protocol: a `_since` it never gave is answered in full, and tombstones have no timestamp.
+    /// Protocol version 2: an unknown `_since` is answered in full, and tombstones have no timestamp.
     @Test func syncWithProtocolVersion2() async throws {
         let collection = try place.collection("a", "b")
         let dumps = try await place.package([collection])
@@ -108,7 +108,7 @@ import Testing
             $0.server = .custom(url: place.server.url.dropLast(2) + "v2")
             $0.packaged = [.directory(dumps)]
         }
-        // What was packaged from version 1 of the server is the server's.
+        // Data packaged from version 1 of the protocol counts as from the same server.
         #expect(client.records?.count == 2)
         collection.delete("a")
         try collection.put("c")
@@ -122,7 +122,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["c"])
     }
 
-    /// What the server no longer has stays, and the sync says so.
+    /// If the server deletes a collection, its sync fails and the client keeps its records.
     @Test func collectionDeletedOnTheServer() async throws {
         let collection = try place.collection("a")
         let service = place.service()
@@ -143,7 +143,7 @@ import Testing
         let asked = place.server.requests.count
         try await client.sync()
         let requests = place.server.requests.dropFirst(asked)
-        // The monitor, the changeset, the chain.
+        // One request each for the monitor, the changeset and the chain.
         #expect(requests.count == 3)
         let changeset = try #require(requests.first { $0.path.contains(collection.name) })
         #expect(changeset.path.contains("_since="))
@@ -165,7 +165,7 @@ import Testing
         #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains("monitor") }.count == 1)
         #expect(goodClient.records?.count == 1)
         #expect(badClient.records == nil)
-        // The other one is up to date.
+        // The other collection is up to date already.
         #expect(try await service.sync() == [bad.name])
         withExtendedLifetime([goodClient, badClient]) {}
     }
@@ -205,8 +205,8 @@ import Testing
         #expect(place.server.requests.dropFirst(asked).isEmpty)
     }
 
-    /// A stream that is not read for a while keeps one change, from the state that was read last to the present
-    /// one; each of them would keep two whole states in memory.
+    /// If a stream is not read for a while, its changes are merged into one, from the last state read to the current
+    /// one. Each separate change would keep two whole states in memory.
     @Test func changesThatAreNotReadAreMerged() async throws {
         let collection = try place.collection()
         let service = place.service()
@@ -217,7 +217,7 @@ import Testing
         var changes = client.changes().makeAsyncIterator()
         try collection.put("a", ["n": 1])
         try collection.put("kept", ["n": 2])
-        // Not for this app: nothing is told of it.
+        // The filter excludes this app, so the record is not reported.
         try collection.put("x", ["filter_expression": "env.channel == 'nightly'"])
         try await client.sync()
         try collection.put("a", ["n": 2])
@@ -233,7 +233,7 @@ import Testing
         #expect(told.updated.map(\.new) == told.current.filter { $0.id == "kept" })
         #expect(told.updated.first.map { "\($0.old.fields)" }?.contains("1") == true)
         #expect(told.deleted.map(\.id) == ["gone"])
-        // What came and went was no change; the next one is of what happens next, and comes before the end.
+        // A record created and deleted between reads is not reported. Pending changes arrive before the stream ends.
         try collection.put("c")
         try await client.sync()
         collection.delete("c")

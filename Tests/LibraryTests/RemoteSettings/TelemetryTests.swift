@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// What an app's telemetry receives.
+/// The events that an app's telemetry receives.
 @Suite struct TelemetryTests {
     let place: Workplace
 
@@ -59,7 +59,7 @@ import Testing
         collection.sign([SignatureForm(.ofOtherRoot)])
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(received.take().last?.status == .certificateError)
-        // A delta that does not verify, and a full answer that does.
+        // The delta is invalid, but the full changeset verifies.
         collection.sign([SignatureForm()])
         place.server.inject([Fault("/\(collection.name)/changeset", "_since", effect: .body("{}"))])
         try await client.sync()

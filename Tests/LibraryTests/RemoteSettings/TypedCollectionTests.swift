@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// Collections that are part of the program: records without a question mark.
+/// Collections embedded in the program, whose records are not optional.
 @Suite struct TypedCollectionTests {
     let place: Workplace
 
@@ -44,7 +44,7 @@ import Testing
         let value: Int64
     }
 
-    /// Records, queries and updates.
+    /// Applies to records, queries and updates.
     @Test func typedReadsSkipUndecodableRecords() async throws {
         let (collection, embedded, source) = try embedded(1, 2)
         let service = place.service { $0.packaged = [source] }

@@ -2,13 +2,13 @@ import Foundation
 import RemoteSettingsTesting
 import Testing
 
-/// If the configuration accepts collections without signature: one that is known to be signed stays signed.
+/// A collection known to be signed must stay signed, even if the configuration accepts unsigned collections.
 @Suite struct UnsignedTests {
     let place: Workplace
 
     init() throws { place = try Workplace() }
 
-    /// A signed collection with the record `a`, packaged.
+    /// A signed and packaged collection with the record `a`.
     private func packaged() async throws -> (ServerCollection, String) {
         let collection = try place.collection("a")
         return (collection, try await place.package([collection]))
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The collection's answer without signatures, for as long as `body` runs.
+    /// Serves the collection without signatures while `body` runs.
     private func withoutSignatures<Value>(
         _ collection: ServerCollection, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -33,8 +33,8 @@ import Testing
         return try await body()
     }
 
-    /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer
-    /// time.
+    /// Forges a stored state, as an attacker with access to the storage directory could: without signature, with a
+    /// different record and a newer timestamp.
     private func forgeUnsigned(_ collection: ServerCollection) throws {
         let content = try Data(contentsOf: place.files.file(collection.id))
         let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
@@ -60,13 +60,13 @@ import Testing
             #expect(client.records?.map(\.id) == ["a"])
             #expect(client.status.source == .packaged(dumps))
             #expect(client.status.unused.map(\.reason) == [.signatureLost])
-            // Whether or not the package's records are wanted.
+            // The stored state is rejected even if packaged records are not requested.
             #expect(client.records(matching: .init(usesPackaged: false)) == nil)
         }
-        // Even if the package itself cannot serve.
+        // The same if the package itself is not trusted.
         let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
         #expect(untrusting.records == nil)
-        // The next sync puts a signed state in its place.
+        // The next sync replaces the forged state with a signed one.
         let next = client(collection, [.directory(dumps)])
         try await next.sync()
         #expect(next.status.source == .cached)
@@ -80,14 +80,14 @@ import Testing
             let client = client(collection, [.directory(dumps)])
             #expect(await refusal(of: client).contains("no signature"))
             #expect(client.records?.map(\.id) == ["a"])
-            // Even if the package itself cannot serve.
+            // The same if the package itself is not trusted.
             let untrusting = self.client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
             #expect(await refusal(of: untrusting).contains("no signature"))
             #expect(untrusting.records == nil)
         }
     }
 
-    /// A cache file that was signed is remembered if it cannot serve, until the storage is reset.
+    /// A signed cache file that cannot be used still proves that the collection is signed, until the storage is reset.
     @Test(arguments: ["damaged", "of a root that is no longer pinned"])
     func unusableSignedStoredStateRefusesUnsigned(_ how: String) async throws {
         let (collection, _) = try await packaged()
@@ -99,7 +99,7 @@ import Testing
         #expect(fresh().records == nil)
         try collection.put("b")
         try await withoutSignatures(collection) {
-            // Twice: the first one has set a damaged file aside.
+            // Twice, because the first sync rejects a damaged file.
             for _ in 0..<2 { #expect(await refusal(of: fresh()).contains("no signature")) }
             let client = fresh()
             try await client.resetStorage()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// A directory that others may write to cannot take a signature away; the program itself can.
+    /// A package that others can write to cannot make a signed collection unsigned; a trusted package can.
     @Test func unsignedPackageOverSignedStoredState() async throws {
         let (collection, _) = try await packaged()
         try await client(collection).sync()
@@ -123,7 +123,7 @@ import Testing
         let programs = client(collection, [.directory(dumps, trusted: true)])
         #expect(programs.records?.map(\.id) == ["a", "b"])
         #expect(programs.status.provenance == .unsigned)
-        // And from then on the server's word without signature is enough.
+        // From then on, the server may omit signatures as well.
         try collection.put("c")
         _ = try await withoutSignatures(collection) { try await programs.sync() }
         #expect(client(collection, [.directory(dumps, trusted: true)]).records?.count == 3)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import RemoteSettings
 
-/// The update channel of a service, by a clock that a test moves and a source that says what a test tells it to.
-/// `UpdateTimingTests` decide when connections and requests are made.
+/// The update channel of a service, with a clock and an update source controlled by the test. `UpdateTimingTests`
+/// check when connections and requests are made.
 @Suite(.timeLimit(.minutes(10 * slowness))) struct UpdateChannelTests {
     let place: Workplace
     let time = SteppedTime(chance: 0.5)
@@ -28,12 +28,12 @@ import Testing
         }
     }
 
-    /// Waits in real time, while the library's time stands still, for what takes a processor's time.
+    /// Waits in real time for work that needs processor time, while the library's clock stands still.
     private func eventually(_ holds: () throws -> Bool) async throws -> Bool {
         for number in 1...3000 * slowness {
             if try holds() { return true }
             try await Task.sleep(for: .milliseconds(10))
-            // Whoever went to sleep only after the clock was moved would never wake up.
+            // A task that started to sleep after the clock was moved would never wake up.
             if number.isMultiple(of: 200) { await time.pass(.milliseconds(500)) }
         }
         return false
@@ -41,7 +41,7 @@ import Testing
 
     private func monitor() throws -> Timestamp { try place.server.monitorTimestamp() }
 
-    /// A service whose channel is open and that holds the server's state.
+    /// A service with an open channel and the server's current state.
     private func listening(
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) async throws -> (RemoteSettingsService, RemoteSettingsClient) {
@@ -55,9 +55,9 @@ import Testing
         return (service, client)
     }
 
-    // MARK: Who wants a connection
+    // MARK: Opening a connection
 
-    /// A channel that cannot be is told, and not taken for one that nobody has configured.
+    /// An invalid channel is reported, not treated as unconfigured.
     @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
     func invalidEventStreamURLIsReported(_ url: String) async throws {
         let service = service { $0.updates = .init(channel: .eventStream(url: url)) }
@@ -68,7 +68,7 @@ import Testing
         }
         #expect(try await eventually { told.withLock { !$0.isEmpty } })
         #expect(told.withLock { $0.map(\.kind) } == [.unsupported])
-        // A listener that asks for the status finds the same there.
+        // The listener finds the same problem in the update status.
         guard case .waiting(let reason) = told.withLock({ $0.first?.status }) else {
             return #expect(Bool(false), "\(told.withLock { $0 })")
         }
@@ -76,7 +76,7 @@ import Testing
         withExtendedLifetime(listening) {}
     }
 
-    /// Of a stream that ends and one that begins at the same time, the one that is left keeps the channel open.
+    /// If one stream ends while another begins, the new one keeps the channel open.
     @Test func overlappingChangesStreamsKeepChannelOpen() async throws {
         let service = service()
         let client = service.makeClient(collectionName: collection.id)
@@ -106,7 +106,7 @@ import Testing
         await time.pass(.milliseconds(100))
         #expect(try await eventually { state(of: client)?["a"] == announced.milliseconds })
         #expect(place.server.polls.dropFirst(before) == ["?_expected=\(announced)"])
-        // What is held is not asked for again.
+        // A state that the client already has is not requested again.
         source.announce(announced)
         source.announce(Timestamp(milliseconds: announced.milliseconds - 1))
         await time.pass(.seconds(600))
@@ -127,7 +127,7 @@ import Testing
         withExtendedLifetime(service) {}
     }
 
-    /// A channel that keeps its last message only names the collections of that one.
+    /// After a reconnect, the first event may list only the latest collections, but all missed changes are synced.
     @Test func firstEventSyncsAllMissedChanges() async throws {
         let (_, client) = try await listening()
         let other = try place.collection()
@@ -147,7 +147,7 @@ import Testing
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
         let before = place.server.polls.count
-        // On a busy machine the announcement is read late.
+        // On a busy machine, the announcement is read late.
         for _ in 0..<1000 where place.server.polls.count == before { await time.pass(.milliseconds(1)) }
         await time.pass(.seconds(595))
         #expect(place.server.polls.count == before + 1)
@@ -170,7 +170,7 @@ import Testing
         #expect(service.handlePushMessage(["timestamp": "\"\(try monitor())\""]))
         await time.pass(.seconds(3))
         #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
-        // Without a timestamp nobody knows whether there is something new.
+        // Without a timestamp, only a sync can tell whether there is something new.
         #expect(service.handlePushMessage(["CONFIG_STATE": "stale", "collection": collection.name]))
         await time.pass(.seconds(3))
         #expect(try await eventually { place.server.polls.count == before + 2 })
@@ -239,7 +239,7 @@ import Testing
         #expect(source.open == 0)
     }
 
-    /// A stream that nobody can feed any more does not keep the connection, even while it is being read.
+    /// The streams of a released client end and do not keep the connection open, even while they are being read.
     @Test func releasedClientClosesConnection() async throws {
         var client: RemoteSettingsClient? = service().makeClient(collectionName: collection.id)
         let streams = try #require(client.map { ($0.changes(), $0.recordUpdates()) })
@@ -301,11 +301,11 @@ import Testing
         }
         #expect(service.updateStatus == .givenUp(reason: "\(down)"))
         #expect(problems.withLock { $0 } == [.noConnection(UpdateEnd(notOpened: down))])
-        // A change of the network is a reason to try again, and a sync that succeeds; listeners hear no more of it.
+        // A network change or a successful sync starts another attempt. Listeners are not notified again.
         service.networkChanged()
         await time.pass(.seconds(60))
         #expect(source.connects == 13)
-        // Every few hours there is a try anyhow.
+        // There is also an attempt every few hours.
         await time.pass(.seconds(14_400))
         #expect(source.connects == 14)
         try await service.sync()
@@ -325,7 +325,7 @@ import Testing
             let service = service()
             service.startUpdates()
             await time.settle()
-            // The pause of the start before has not ended.
+            // The pause of the previous start has not ended yet.
             #expect(source.connects == start - (start == 1 ? 0 : 1), "start \(start)")
             if start > 1 { await time.pass(.seconds(5 << (start - 2))) }
             #expect(source.connects == start)
@@ -333,7 +333,7 @@ import Testing
             await time.settle()
         }
         #expect(try place.files.index().updates?.failures == 7)
-        // A success resets both.
+        // A success resets the failures and the pause.
         await time.pass(.seconds(14_400))
         source.refuse(nil)
         let (service, _) = try await listening()
@@ -343,8 +343,7 @@ import Testing
         await time.settle()
         #expect(try place.files.index().updates?.failures == 0)
         service.shutdown()
-        // What is damaged, or about another channel, counts for nothing; nor does a time that the clock makes
-        // impossible.
+        // Damaged entries, entries of another channel and impossible times are ignored.
         for text in [
             "", "{", "[]", #"{"channel":"x","failures":8,"next":99999999999999}"#,
             String(repeating: "x", count: 70_000),

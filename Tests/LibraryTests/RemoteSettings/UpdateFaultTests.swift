@@ -11,11 +11,11 @@ import URLSessionTransport
 import CurlTransport
 #endif
 
-/// The update channel over the library's own transport and real connections, with the faults of networks and servers.
+/// The update channel with network and server faults, over the library's own transport and real connections.
 ///
-/// The library's time goes a hundred times as fast as the real one.
+/// The library's clock runs up to 50 times as fast as real time.
 @Suite(.timeLimit(.minutes(5 * slowness))) struct UpdateFaultTests {
-    /// Asks loopback over the network, and the server in memory for everything else.
+    /// Sends requests to loopback over the network and all others to the in-memory server.
     private struct Split: HTTPTransport {
         let server: OriginTransport
         #if canImport(Darwin)
@@ -84,11 +84,11 @@ import CurlTransport
             events.greet(": hi\n\n" + (try update()))
             try await until("\(fault)") { try isCurrent() }
             try await until("\(fault): the next connection") { service.updateStatus == .open }
-            // What comes over the new connection arrives as well.
+            // The new connection delivers events as well.
             try collection.put("a", ["again": number])
             events.send(try update())
             try await until("after \(fault)") { try isCurrent() }
-            // A connection that lasts a minute is a success; the next fault meets a client without failures.
+            // A connection that lasts a minute counts as success, so the next fault starts without earlier failures.
             let end = ContinuousClock.now + .seconds(70) / Self.fast
             try await until("a minute after \(fault)") { service.updateStatus == .open && ContinuousClock.now > end }
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import RemoteSettingsHTTP
 @testable import SnapshotBundle
 
-/// What each kind of error is called in telemetry.
+/// The telemetry status of each kind of error.
 struct UptakeStatusTests {
     private typealias Status = UptakeEvent.Status
 
@@ -71,7 +71,7 @@ struct UptakeStatusTests {
             #expect(Status(failed(error)) == .certificateError, "\(error)")
             #expect(Status(error, wasRetried: true) == .certificateError, "\(error)")
         }
-        // If one of several chains failed, that is the news.
+        // A chain error takes precedence over a signature error.
         #expect(Status(failed(.signatureMismatch(signer: signer), .emptyChain)) == .certificateError)
     }
 

@@ -113,7 +113,7 @@ struct RemoteSettingsProviderTests {
             #expect(found.value?.content == .string(key))
         }
         #expect(server.polls.count == 1)
-        // A failure is not repeated for each key either.
+        // A failed sync is not repeated for each key either.
         server.inject([Fault("monitor", effect: .status(500))])
         let other = RemoteSettingsProvider(client: service.makeClient(collectionName: collection.name))
         let before = server.polls.count

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func status400IsNotRetriedWithoutSince() async throws {
-        // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
+        // Without `Connection: close`, the next request might use the closed connection and be retried.
         let client = try server.client(
             server.raw("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
         #expect(await reason { try await client.changeset(collection) } == .status(400, body: ""))
@@ -147,7 +147,7 @@ import Testing
         let error = await #expect(throws: Failure.self) { try await client.rootDocument() }
         #expect(error?.reason == .backoff(until: until, seconds: 120))
         #expect(error?.hold?.seconds == 120)
-        // The hold is obeyed without asking, by this client and by one that is given it.
+        // This client and one created with its backoff both honor it without sending a request.
         let next = try server.client("unavailable-1/-", environment: environment, backoff: client.backoff)
         for held in [client, next] {
             #expect(await reason { try await held.monitor() } == .backoff(until: until, seconds: 120))
@@ -159,7 +159,7 @@ import Testing
 
     @Test func alertIsShownOnce() async throws {
         let alert = #"{"code": "soft-eol", "message": "use v2", "url": "https://example.org"}"#
-        // It says that it closes, or the second request may meet a closed connection: a retry, which is an event too.
+        // Without `Connection: close`, the second request might use the closed connection and cause a retry event.
         let client = try server.client(
             server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nAlert: \(alert)\r\nContent-Length: 2\r\n\r\nhi"))
         _ = try await client.rootDocument()

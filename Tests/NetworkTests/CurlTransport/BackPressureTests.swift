@@ -10,7 +10,7 @@ import Glibc
 #endif
 
 @Suite("Memory is bounded whatever a server sends") struct BackPressureTests {
-    /// The most memory that this process ever had, in bytes.
+    /// The peak memory usage of this process in bytes.
     private static func peak() -> Int {
         var usage = rusage()
         #if canImport(Darwin)
@@ -23,7 +23,7 @@ import Glibc
     }
 
     @Test(arguments: ["endless", "endless-unframed", "bomb"]) func unreadBodyStopsTheServer(fault: String) async {
-        // In a process of its own: the peak is that of everything in it.
+        // Runs in a separate process, because the peak covers the whole process.
         await #expect(processExitsWith: .success) { [fault = fault as String] in try await Self.leaveUnread(fault) }
     }
 
@@ -34,13 +34,13 @@ import Glibc
         let response = try await server.transport.send(request).decoded(for: request)
         var body = response.body
         let first = try #require(try await body.next())
-        // The network has time to run ahead while these come and go.
+        // These requests give the server time to send more of the unread body.
         let client = try server.client("ok")
         for _ in 0..<100 { #expect(try await client.rootDocument().body.count == document.count) }
-        // Besides those: what the transport holds, and the system's buffers on both sides.
+        // The remaining bytes are in the transport's buffer and the system's buffers on both sides.
         #expect(server.sentBytes - 100 * document.count < 32 << 20)
         #expect(Self.peak() - before < 64 << 20)
-        // It continues where it stood.
+        // The transfer continues when the body is read.
         var read = first.count
         while read < 64 << 20 { read += try #require(try await body.next()).count }
         #expect(Self.peak() - before < 64 << 20)
@@ -48,7 +48,7 @@ import Glibc
 
     @Test func droppedBodyStopsTheTransfer() async throws {
         let server = try FaultyServer()
-        // More than the connections that a transport keeps to one host.
+        // More than the maximum number of connections to one host.
         for _ in 0..<20 {
             var body = try await server.transport.send(server.request("endless")).body
             _ = try await body.next()

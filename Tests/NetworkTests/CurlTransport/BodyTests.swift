@@ -6,7 +6,7 @@ import SnapshotBundle
 import Testing
 
 @Suite("Bodies over a real connection") struct BodyTests {
-    // A transport of its own, because the connections of other tests would take the place of this one's.
+    // Uses a separate transport, so that connections of other tests do not replace this one's.
     let server: FaultyServer
 
     init() throws { server = try FaultyServer() }
@@ -66,13 +66,13 @@ import Testing
     func tooLargeBodyIsRefused(fault: String) async throws {
         var limits = FaultyServer.limits
         limits.rootDocumentBytes = 3_000_000
-        // If the reader is late, what came over the wire would be over its own limit first.
+        // Otherwise, with a slow reader, the limit on received bytes might be reached first.
         limits.wireExcessBytes = 64 << 20
         let client = try server.client(fault, limits: limits)
         let found = await reason { try await client.rootDocument() }
         #expect(found == .tooLarge(limit: 3_000_000), "\(String(describing: found))")
         #expect(client.metrics.requests == 1)
-        // What was read over the limit is one piece at the most.
+        // At most one piece is read beyond the limit.
         #expect(client.metrics.bodyBytes <= 3_000_000 + (1 << 20))
     }
 

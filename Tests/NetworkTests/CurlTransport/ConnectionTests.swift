@@ -8,14 +8,14 @@ import Testing
 
     init() throws { server = try FaultyServer() }
 
-    /// A client of another address, which is asked once.
+    /// A client for a different address that makes only one attempt.
     private func client(at address: String) throws -> ServerClient {
         ServerClient(server.transport, of: try ServerURL(address), limits: oneTry())
     }
 
     @Test(arguments: [("silent", Failure.timeout(.head, seconds: 1)), ("stalled", Failure.timeout(.body, seconds: 1))])
     func silentServerTimesOut(fault: String, failure: Failure) async throws {
-        // Seconds, so that the test is short.
+        // Short timeouts keep the test fast.
         let limits = oneTry { ($0.headTimeoutSeconds, $0.idleTimeoutSeconds) = (1, 1) }
         let client = try server.client(fault, limits: limits)
         #expect(await reason { try await client.rootDocument() } == failure)

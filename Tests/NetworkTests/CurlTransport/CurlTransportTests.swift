@@ -50,7 +50,7 @@ import Testing
         #expect(try await other.client("ok").rootDocument().body == Bytes(document))
         for task in tasks { task.cancel() }
         for task in tasks { #expect(await reason { try await task.value } == .cancelled) }
-        // What was cancelled holds no connection.
+        // Canceled requests occupy no connection.
         #expect(try await server.client("ok").rootDocument().body == Bytes(document))
     }
 

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { server = try FaultyServer() }
 
-    /// A receiver of a download, which goes back to the offset of each start.
+    /// Collects the bytes of a download, truncated to the offset of each start.
     struct Received {
         var bytes: [UInt8]
         var starts: [Int] = []
@@ -29,7 +29,7 @@ import Testing
 
     private static let nothing = SHA256Digest(hashing: Bytes(utf8: ""))
 
-    /// As many tries as it takes: how much of a broken answer arrives is chance.
+    /// Allows many attempts, because how much of a broken answer arrives is random.
     static let patient: Limits = {
         var limits = FaultyServer.limits
         limits.tries = 1000
@@ -74,14 +74,14 @@ import Testing
         let limit = file.count + 1
         let why = await reason { try await download("file", size: limit, held: file + [0]) }
         #expect(why?.code == .content && why?.description.contains("found 200000 bytes") == true)
-        // The server does not have the part, and the whole file is not the one that was asked for.
+        // The server does not have the requested range, and the whole file has the wrong size.
         #expect(server.requests.map { $0.headers["range"] } == ["bytes=200001-", nil])
     }
 
     @Test func brokenDownloadIsResumed() async throws {
         let (received, client) = try await download("file-breaks")
         #expect(received.bytes == file)
-        // No byte is transferred twice, except those that the broken connection had not delivered.
+        // No delivered byte is transferred twice.
         #expect(client.metrics.bodyBytes == file.count)
         let offset = try #require(received.starts.last)
         #expect((1...70_000).contains(offset))

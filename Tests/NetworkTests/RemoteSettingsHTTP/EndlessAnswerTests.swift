@@ -6,7 +6,7 @@ import Testing
 
 private let nothing = SHA256Digest(hashing: Bytes(utf8: ""))
 
-/// Answers every request with 200 and a body that never ends; its clock moves with each piece.
+/// Answers every request with status 200 and an endless body. Each piece advances the clock by `every`.
 private struct EndlessTransport: HTTPTransport {
     let clock: RecordingClock
     var headers: [HTTPHeaders.Field] = []
@@ -29,12 +29,12 @@ private struct EndlessTransport: HTTPTransport {
         }
     }
 
-    /// Fast enough, and without an end.
+    /// An endless body that is fast enough for the throughput limit.
     static func steady(_ clock: RecordingClock) -> EndlessTransport {
         EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9))
     }
 
-    /// A gzip stream of empty blocks: it never yields a byte.
+    /// An endless gzip stream of empty blocks, which never yields a byte.
     static func emptyBlocks(_ clock: RecordingClock, inEach count: Int, every: Duration = .zero) -> EndlessTransport {
         EndlessTransport(
             clock: clock, headers: [.init("Content-Encoding", "gzip")], first: [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3],
@@ -42,8 +42,8 @@ private struct EndlessTransport: HTTPTransport {
     }
 }
 
-/// Each of these went on for ever, or for as long as its limit of decompressed bytes let it, before there were limits
-/// on bytes on the wire, throughput and time.
+/// Without limits on received bytes, throughput and time, each of these would take forever or until the limit on
+/// decompressed bytes.
 @Suite("Answers without an end") struct EndlessAnswerTests {
     let clock = RecordingClock()
 
@@ -87,7 +87,7 @@ private struct EndlessTransport: HTTPTransport {
         #expect(await reason { try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
     }
 
-    /// Fast enough, and still not to be waited for: repetitions are part of the time.
+    /// The time limit applies even if the throughput is high enough, and such a timeout is not retried.
     @Test func documentTimeLimit() async {
         let client = client(EndlessTransport.steady(clock))
         #expect(await reason { try await client.monitor() } == .timeout(.answer, seconds: 600))
@@ -153,7 +153,7 @@ private struct EndlessTransport: HTTPTransport {
     }
 }
 
-/// Whatever number a server sends, it is refused or cut to a limit: it never traps.
+/// Extreme numbers from a server are refused or clamped, and never cause a crash.
 @Suite("Numbers at their ends") struct ExtremeNumberTests {
     static let numbers = [
         "-1", "0", "1", "2147483648", "4294967296", "9007199254740993", "9223372036854775806", "9223372036854775807",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-/// Files as deltas (RFC 9842). `Tests/Integration/test_deltas.py` has the requests.
+/// Files transferred as deltas (RFC 9842). `Tests/Integration/test_deltas.py` tests the requests.
 @Suite struct FileDeltaTests {
     private static func list(_ lines: Int, changing changed: Set<Int> = []) -> Bytes {
         let text = (0..<lines).map { number in
@@ -24,7 +24,7 @@ import Testing
         try #require(FileDelta.made(of: new, from: old, named: SHA256Digest(hashing: old)))
     }
 
-    /// The whole file; `nil` if the delta was refused.
+    /// The decoded file, or `nil` if the delta was refused.
     private static func decoded(_ delta: [UInt8], in pieces: Int = 1, size: Int = new.count) -> [UInt8]? {
         do {
             let decoder = try DeltaDecoder(from: held, size: size)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Blocks of one repeated byte: 128 KiB in four bytes.
+    /// A delta whose blocks of four bytes each expand to 128 KiB of one repeated byte.
     private static func bomb(blocks: Int, window: UInt8) -> [UInt8] {
         let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0, window]
         let header = 131_072 << 3 | 1 << 1
@@ -76,7 +76,7 @@ import Testing
 
     #if os(Linux)
     @Test func `What expands without end takes no memory`() throws {
-        // Of 8 GB, and windows of 8 MiB and of 2 GiB.
+        // The bombs expand to 8 GiB, with windows of 8 MiB and 2 GiB.
         for window in [UInt8(13 << 3), UInt8(21 << 3)] {
             let bomb = Self.bomb(blocks: 65_536, window: window)
             let decoder = try DeltaDecoder(from: Self.held, size: 1 << 20)

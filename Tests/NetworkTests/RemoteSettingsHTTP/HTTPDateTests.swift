@@ -6,7 +6,7 @@ import Testing
 @Suite("Dates and ranges in headers") struct HTTPDateTests {
     static let now = Timestamp(milliseconds: 1_795_251_600_000)  // 2026-11-21
 
-    /// The first three are RFC 9110's own examples of one moment.
+    /// The first three are RFC 9110's examples, which all mean the same time.
     @Test(arguments: [
         ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37Z"),
         ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37Z"),

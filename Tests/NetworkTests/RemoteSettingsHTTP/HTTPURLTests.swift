@@ -59,7 +59,7 @@ import Testing
         #expect(error?.description.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x9B } == true)
     }
 
-    /// RFC 3986 §5.4, the examples whose base is hierarchical and whose results have no fragment.
+    /// The hierarchical examples of RFC 3986 §5.4. Fragments are removed from the results.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), (";x", "http://a/b/c/;x"),
@@ -94,7 +94,7 @@ import Testing
         #expect(try HTTPURL(text).isLoopback == expected)
     }
 
-    /// Each quote is three bytes once it is percent-encoded, so that a short text becomes a URL beyond the limit.
+    /// Each quotation mark becomes three bytes when percent-encoded, so a short string can exceed the URL length limit.
     @Test func urlLengthLimitCountsEncodedBytes() throws {
         let quotes = { String(repeating: "\"", count: $0) }
         let base = try HTTPURL("https://example.org:8443/v1/")

@@ -10,7 +10,7 @@ struct URLPercentEncodingTests {
     ])
     func percentEncodingIsCompleted(_ text: String, _ expected: String) {
         #expect(PercentEncoding.complete(text) == expected)
-        // What is complete stays as it is.
+        // A complete encoding remains unchanged.
         #expect(PercentEncoding.complete(expected) == expected)
     }
 
@@ -26,7 +26,7 @@ struct URLPercentEncodingTests {
         #expect(PercentEncoding.decode(text) == expected)
     }
 
-    /// Dates that are written are read back, at the ends of years and of what can be told.
+    /// Formatted dates are parsed back, including year boundaries and the first and last date.
     @Test(arguments: [
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_782_399_000, "Mon, 28 Feb 2000 23:59:59 GMT"),
         (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_767_225_599_999, "Wed, 31 Dec 2025 23:59:59 GMT"),

@@ -3,11 +3,11 @@ import Testing
 
 @testable import RemoteSettingsHTTP
 
-/// Answers in the order given, with no network: only for when and how often something is asked.
+/// Returns scripted answers in order, without a network, to test when and how often requests are sent.
 final class ScriptedTransport: HTTPTransport {
     enum Step: Sendable {
         case answer(Int, [HTTPHeaders.Field] = [], body: String = "")
-        /// A stream of events in pieces.
+        /// An event stream, delivered in pieces.
         case stream([String])
         case failure(Failure)
     }
@@ -48,7 +48,7 @@ extension ServerClient {
     }
 }
 
-/// A clock that moves only when somebody sleeps by it, and notes the pauses.
+/// A clock that advances only by sleeping or `advance(by:)`, and records the duration of each sleep.
 final class RecordingClock: Sendable {
     private static let start = Timestamp(milliseconds: 1_795_251_600_000)
     private let state = Mutex<(now: Timestamp, pauses: [Duration])>((start, []))
@@ -156,7 +156,8 @@ final class RecordingClock: Sendable {
         #expect(transport.requests.count == 1)
     }
 
-    /// A server that asks for a pause with every answer would else never be asked a second thing.
+    /// A backoff with a successful answer only slows down the current run. Otherwise a server that sends one with every
+    /// answer would never get a second request.
     @Test(arguments: ["Backoff", "Retry-After"]) func backoffSlowsTheRunUnderWay(_ header: String) async {
         let answer = ScriptedTransport.Step.answer(200, [.init(header, "10")])
         let transport = ScriptedTransport([answer, answer, answer, answer])
@@ -183,7 +184,7 @@ final class RecordingClock: Sendable {
             for _ in 0..<8 { group.addTask { #expect(await reason(of: client) == nil) } }
         }
         let pause = Duration.milliseconds(ServerClient.gentlePauseMilliseconds)
-        // Each has a time of its own; how many find that theirs has come is chance.
+        // Each request has its own start time; how many have to sleep until then is random.
         #expect(clock.now.elapsed(since: start) >= pause * 8)
     }
 
@@ -257,7 +258,7 @@ final class RecordingClock: Sendable {
         #expect(state.holds == [.init(origin: "a", until: early), .init(origin: "b", until: late)])
         #expect(state.holds(at: early) == [.init(origin: "b", until: late)])
         #expect(BackoffState(state.holds) == state)
-        // However many origins a server leads to, those that ask for the longest waits are remembered.
+        // At most 256 origins are stored: those with the longest backoffs.
         let many = (0..<1000).map { number in
             BackoffState.Hold(origin: "https://\(number).example", until: Timestamp(milliseconds: UInt64(number)))
         }
@@ -273,7 +274,7 @@ final class RecordingClock: Sendable {
         #expect(events.withLock { $0 } == [.retry(error, attempt: 1, after: .zero)])
     }
 
-    /// What has the exit code for an unreachable server, in every command.
+    /// The failures for which every command exits with the code for an unreachable server.
     @Test func failuresOfUnavailableServers() {
         let cases: [(Failure, Bool)] = [
             (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),

@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import Testing
 
-/// The transport that the documentation of ``HTTPTransport`` shows, word by word.
+/// The example transport from the documentation of ``HTTPTransport``, verbatim.
 struct TableTransport: HTTPTransport {
     var documents: [String: [UInt8]]
 

@@ -51,7 +51,7 @@ extension OriginAnswer {
         #expect(isMaking)
     }
 
-    /// A state whose attachment is a list of this version.
+    /// A state whose attachment is version `version` of a list.
     private func list(_ version: Int) -> (state: SampleCollection, text: String) {
         let text = (0..<400).map { "||tracker-\($0 * 7_919 % 10_007)-\($0 == version ? "new" : "old").example^\n" }
             .joined()
@@ -74,7 +74,7 @@ extension OriginAnswer {
                     path: "/attachments/main-workspace/sample/6--f--list.txt", query: nil, dictionary: dictionary,
                     now: now)
                 let resource = try #require(try prepared.answer().resourceOnly)
-                // A browser keeps what it got as a delta as the dictionary of the next version.
+                // A browser can use a file received as a delta as the dictionary for the next version.
                 #expect(resource.useAsDictionary?.contains("id=\"6--f--list.txt\"") == true)
                 #expect(resource.contentType == "text/plain")
                 #expect(resource.isDelta == (1...5).contains(version))
@@ -236,7 +236,7 @@ extension OriginAnswer {
             #expect(try names(query) == ["sample", "other"], "\(query)")
         }
         #expect(try names("?collection=other&bucket=main") == ["other"])
-        // Kinto's entity tags are timestamps, which clients read.
+        // As with Kinto, the entity tag is a timestamp, which clients parse.
         let list = try #require(try ask(origin, path).resourceOnly)
         #expect(list.tag == "20" && !list.hasGzip)
         let old = try ask(origin, path + "?_since=%225%22&collection=other")
@@ -291,7 +291,7 @@ extension OriginAnswer {
         #expect(gzip.reduce(0) { $0 + $1.count } < long.utf8.count)
     }
 
-    /// Nothing keeps one collection from naming a location that belongs to another.
+    /// Records can contain locations of attachments that belong to a different collection.
     @Test func `No collection takes the files of another from its clients`() throws {
         func collection(_ id: String, _ text: String, isOmitted: Bool = false) throws -> ServedCollection {
             var sample = SampleCollection(id: id, timestamp: 5, records: [SampleCollection.attachment("a", text)])
@@ -311,7 +311,7 @@ extension OriginAnswer {
             #expect(found.conflicts.count == 1)
             #expect(found.conflicts.first?.contains("the one of main/sample is ") == true)
         }
-        // The same file is no conflict, and is found where it is: a preview often lacks it.
+        // The same file is no conflict, and is served from the bundle that has it: previews often lack it.
         for id in ["main/aaa", "main/zzz", "main-preview/sample"] {
             #expect(try served(owner, collection(id, "right", isOmitted: true)) == ("right", []))
             let without = try collection("main/sample", "right", isOmitted: true)
@@ -326,7 +326,7 @@ extension OriginAnswer {
         let archive = try AttachmentsZIP(Bytes(segments.flatMap(\.array)), name: "zip")
         #expect(archive.file(of: "f", size: long.utf8.count)?.text == long)
         #expect(archive.file(of: "g", size: 5)?.text == "short")
-        // One that is not offered.
+        // This collection offers no ZIP.
         #expect(try ask(try origin(), "/attachments/bundles/main--other.zip").problemOnly != nil)
     }
 

@@ -8,14 +8,14 @@ import Glibc
 import Darwin
 #endif
 
-/// An unsigned collection written as a bundle and opened again.
+/// An unsigned collection that is written to a bundle and read back.
 struct SampleCollection {
     var id = "main/sample"
     var timestamp: UInt64
     var records: [String]
     var metadata = #"{"id":"sample","bucket":"main","last_modified":5}"#
     var attachments: [String] = []
-    /// Attachments that the bundle leaves out.
+    /// Attachments omitted from the bundle.
     var omitted: [String] = []
 
     static let address = "http://mirror.example:8888"

@@ -11,7 +11,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What a transport has to see to, over real connections.
+/// The behavior of the transport over real connections.
 struct URLSessionTransportTests {
     let server: FaultyServer
     let collection: CollectionID
@@ -47,8 +47,8 @@ struct URLSessionTransportTests {
     }
 
     #if canImport(Darwin)
-    /// Only if URLSession can be held back. Over libcurl it takes what the server sends as fast as it comes,
-    /// whatever its reader does: an endless body has filled 23 GB of memory there before it was stopped.
+    /// Only where URLSession supports back pressure. On Linux, it uses libcurl and receives data as fast as the server
+    /// sends it, even if nothing reads it: an endless body filled 23 GB of memory before it was stopped.
     @Test(arguments: ["endless", "endless-unframed", "announced-huge", "bomb"])
     func urlSessionTooLargeBodyIsRefused(_ fault: String) async throws {
         let client = try server.client(fault, limits: oneTry { $0.rootDocumentBytes = 3_000_000 })
@@ -56,7 +56,7 @@ struct URLSessionTransportTests {
     }
     #endif
 
-    /// On a busy machine the alarm for the head may be late, but URLSession's own time-out does not come before it.
+    /// On a busy machine, the timeout for the head may be late, but URLSession's own timeout must not come first.
     @Test(arguments: [
         ("silent", 300, Failure.timeout(.head, seconds: 1)), ("stalled", 1, Failure.timeout(.body, seconds: 1)),
     ])
@@ -69,7 +69,7 @@ struct URLSessionTransportTests {
         #expect(await reason { try await client.rootDocument() } == expected)
     }
 
-    /// The uptime grows with every look at it.
+    /// The uptime grows by 200 s each time it is read.
     @Test func urlSessionAnswerTimeout() async throws {
         let looks = Mutex(0)
         let environment = HTTPEnvironment(
@@ -85,8 +85,8 @@ struct URLSessionTransportTests {
         #expect(await reason { try await client.rootDocument() } == .timeout(.answer, seconds: 600))
     }
 
-    /// A compressed body may keep the connection busy and yield nothing, which `URLSession`'s own time-out does not
-    /// see.
+    /// A compressed body can keep the connection busy without yielding data, which `URLSession`'s own timeout does not
+    /// detect.
     @Test func urlSessionStalledBodyTimesOut() async throws {
         let request = HTTPRequest(
             url: try HTTPURL("https://nobody.invalid/"), headers: HTTPHeaders(), headTimeout: .zero,
@@ -124,12 +124,12 @@ struct URLSessionTransportTests {
         #expect(complaint == nil)
     }
 
-    // On Linux, where no app uses this transport, FoundationNetworking (6.3) traps if a head ends early ("Transfer
-    // completed, but there's no response"), takes a compressed body that is cut for a whole one, and does not come back
-    // from a length of 2^63 - 1: nothing that could be mended here.
+    // On Linux, where no app uses this transport, FoundationNetworking (6.3) crashes if a head is incomplete ("Transfer
+    // completed, but there's no response"), accepts a truncated compressed body as complete, and hangs on a length of
+    // 2^63 - 1. None of this can be fixed here.
     #if canImport(FoundationNetworking)
     private static let chapters = Array(Lie.chapters.prefix(4))
-    // It says neither the head nor the name of a coding that it does not know.
+    // For an unknown coding, it reports neither the head nor the name of the coding.
     private static let codings = Coding.table.filter { $0.description != "a file in a coding that nobody knows" }
 
     private static func isMisreadByTheSystem(_ lie: Lie) -> Bool {

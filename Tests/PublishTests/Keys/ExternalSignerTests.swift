@@ -5,7 +5,7 @@ import Testing
 @testable import ContentSigning
 @testable import Publish
 
-/// A key that the directory of keys never sees.
+/// A signing key that is never stored in the key directory.
 @Suite struct ExternalSignerTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
     private let key = P384.Signing.PrivateKey()
@@ -53,7 +53,7 @@ import Testing
             ("the signer returned 95 bytes, \(form)", [UInt8](repeating: 1, count: 95)),
             (mismatch, [UInt8](repeating: 1, count: 96)),
             (mismatch, Array(try other.signature(for: payload.array).rawRepresentation)),
-            // The message has a prefix.
+            // The signed message needs a prefix, which is missing here.
             (mismatch, Array(try key.signature(for: SHA384.hash(data: payload.array)).derRepresentation)),
         ]
         for result in results {
@@ -72,7 +72,8 @@ import Testing
             Bytes(Array(try key.signature(for: SHA384.hash(data: message.array)).rawRepresentation))
         }
         try await verify(signer)
-        // A key of the directory's own takes its place, and is not left beside a certificate of another.
+        // A key stored in the directory replaces the external one. A renewal for the external key is then refused, so
+        // that the stored key is not left beside a certificate for a different key.
         try keys.renew(named: nil, days: 90, environment: [:], now: now)
         try await verify(keys.signer([:]))
         let held = try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536)

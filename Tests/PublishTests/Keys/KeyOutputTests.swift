@@ -4,7 +4,7 @@ import Publish
 import SnapshotBundle
 import Testing
 
-/// What `--output` of `rsdump keys` must not replace.
+/// Files that `--output` of `rsdump keys` must not replace.
 @Suite struct KeyOutputTests {
     private let folder: TemporaryDirectory
     private let keys: KeyDirectory
@@ -23,7 +23,7 @@ import Testing
             let error = #expect(throws: Failure.self) { try KeyDirectory.checkOutput("\(keys.path)/\(name)") }
             #expect(error?.code == .usage)
         }
-        // The keys may be elsewhere: in a job, the directory has certificates only.
+        // In a CI job, the directory may contain only certificates, with the keys stored elsewhere.
         for name in names where name.hasSuffix(".key") { try FileStore.remove("\(keys.path)/\(name)") }
         for name in ["root.pem", "chain.pem", ".gitignore"] {
             #expect(throws: Failure.self) { try KeyDirectory.checkOutput("\(keys.path)/\(name)") }

@@ -19,7 +19,7 @@ import Testing
         root = try keys.create(.init(), now: now)
     }
 
-    /// Another directory, which is not created.
+    /// A key directory that does not exist yet.
     private func directory(_ name: String) -> KeyDirectory { KeyDirectory("\(folder.path)/\(name)") }
 
     private func verify(_ signer: ContentSigner, root: SHA256Digest, at time: Timestamp) throws {
@@ -43,7 +43,7 @@ import Testing
         #expect(throws: Failure.self) { try verify(signer, root: foreign, at: now) }
     }
 
-    /// Editors and secret stores change the ends of lines, add a byte order mark, and lines of their own.
+    /// Editors and secret stores change line endings, and add byte order marks or extra lines.
     @Test(
         arguments: ["\n", "\r\n", "\r", "\\n", "  \n\t", "\t \r\n\r\n"], ["", "\u{FEFF}", "\u{FEFF}gr\u{FC}\u{DF}e\n"])
     func pemTextsOfOtherProgramsAreRead(end: String, start: String) throws {
@@ -70,7 +70,7 @@ import Testing
         #expect(status.entries.map(\.key) == [.here, .here, .here])
     }
 
-    /// Every state that a killed renewal can leave signs, and the next change puts it in order.
+    /// Whenever a renewal is killed, the keys can still sign, and the next change cleans up.
     @Test func killedRenewalLeavesUsableKeys() throws {
         let files = [keys.keyPath(.signer), keys.certificatePath(.signer)]
         func texts() throws -> [Bytes] { try files.map { try #require(try FileStore.read($0, limit: 65_536)) } }
@@ -106,7 +106,7 @@ import Testing
         #expect(try keys.signer([:]).chain == before)
     }
 
-    /// Readers of a directory whose keys are renewed all the time never see a key and a chain that are not together.
+    /// While keys are renewed, concurrent readers never get a key and a chain that do not match.
     @Test func keyAndChainMatchDuringRenewal() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// `.gitignore` has one line, so that no file with a key in it may end otherwise, however it came to be.
+    /// `.gitignore` lists only `*.key`, so the names of all files with keys, even temporary ones, must end with `.key`.
     @Test func keyFilesAreInGitignore() throws {
         let keys = directory("new")
         try FileStore.makeDirectories(keys.path)
@@ -127,7 +127,7 @@ import Testing
         let request = try keys.request(.signer, named: "s.example.org")
         #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.old\n*.key\n")
         #expect(try request.pem() == keys.request(.signer, named: "s.example.org").pem())
-        // What is left if a process is killed.
+        // This directory blocks the temporary file, so the error shows its name.
         try FileStore.makeDirectories("\(keys.waitingPath(.signer)).tmp.key")
         try FileStore.remove(keys.waitingPath(.signer))
         let failure = #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
@@ -160,7 +160,7 @@ import Testing
         try verify(keys.signer([:]), root: root, at: now)
     }
 
-    /// The new signing certificate would have expired already.
+    /// The renewal fails because the new signing certificate would already be expired.
     @Test func failedRenewalKeepsIntermediate() throws {
         let paths = [CertificateRole.intermediate, .signer].flatMap { [keys.keyPath($0), keys.certificatePath($0)] }
         func files() throws -> [Bytes?] { try paths.map { try FileStore.read($0, limit: 65_536) } }
@@ -195,7 +195,7 @@ import Testing
         let (offline, online) = (keys, directory("online"))
         let request = try online.request(.intermediate, named: "online intermediate")
         let issued = try issue(request, by: offline)
-        // A directory without a root takes the one that is named.
+        // A directory without a root needs `--root`.
         let unknown = #expect(throws: Failure.self) { try online.install(issued, place: "issued", now: now) }
         #expect(unknown?.description.contains("--root") == true)
         #expect(try online.install(issued, place: "issued", changingRootTo: root, now: now) == .intermediate)
@@ -206,16 +206,16 @@ import Testing
         let second = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
         let chain = try issue(second, by: offline, as: .signer)
         #expect(throws: Failure.self) { try online.request(.signer, named: "again") }
-        // A root answers no request, though the directory has it.
+        // A root certificate cannot be installed, even if the directory already has it.
         let own = try #require(try FileStore.read(online.certificatePath(.root), limit: 65_536))
         #expect(throws: Failure.self) { try online.install(own, place: "root.pem", now: now) }
-        // It is in place already: whoever was killed right after that may run it again.
+        // A certificate can be installed again, in case the first attempt was killed right after installing it.
         #expect(try online.install(issued, place: "issued", now: now) == .intermediate)
         #expect(try online.install(chain, place: "issued", now: now) == .signer)
         try verify(online.signer([:]), root: root, at: now)
         #expect(try online.signer([:]).chain == chain)
         #expect(try !FileStore.exists(online.waitingPath(.signer)))
-        // Of another request.
+        // A certificate for a different request is refused.
         let third = try issue(
             online.request(.signer, named: SignerName.remoteSettings.dnsName), by: offline, as: .signer)
         try FileStore.remove(online.waitingPath(.signer))
@@ -254,14 +254,14 @@ import Testing
         let authority = try offline.authority(for: .signer, [:])
         let other = try authority.issue(request, as: .signer, named: "t.example.org", days: 9, now: now)
         #expect(throws: Failure.self) { try online.install(other, place: "issued", changingRootTo: root, now: now) }
-        // Clients would not accept it yet.
+        // A certificate that is not yet valid is refused.
         let issued = try authority.issue(
             request, as: .signer, named: "s.example.org", days: 9, now: now.advanced(by: .seconds(9 * 86_400)))
         #expect(throws: Failure.self) { try online.install(issued, place: "issued", changingRootTo: root, now: now) }
         #expect(try FileStore.list(online.path) == [".gitignore", "signer.new.key"])
     }
 
-    /// A secret that a CI service does not have is an empty variable there.
+    /// CI services set the variable of a missing secret to an empty string.
     @Test func emptyKeyVariablesAreIgnored() throws {
         let variables = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         let empty = Dictionary(uniqueKeysWithValues: variables.map { ($0, "") })

@@ -4,15 +4,15 @@ import Publish
 import SnapshotBundle
 import Testing
 
-/// What `check` takes, `publish` takes too, and what `check` refuses, `publish` refuses, at each limit of the sources.
+/// `check` and `publish` accept and refuse the same sources at each limit.
 @Suite struct LimitTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
 
-    /// A limit of what a source may contain.
+    /// A limit on the contents of a source.
     enum Limit: CaseIterable {
         case recordDepth, metadataDepth, metadataBytes
 
-        /// Sizes near the limit. The metadata has room for what publishing adds.
+        /// Sizes near the limit. For metadata, the limit leaves space for what publishing adds.
         var sizes: [Int] {
             switch self {
             case .recordDepth, .metadataDepth: Array(Limits.jsonDepth - 5...Limits.jsonDepth + 1)
@@ -45,8 +45,8 @@ import Testing
                 try await place.publish(at: now)
                 try place.verify()
             }
-            #expect((checked == nil) == (published == nil), "\(size): \(checked ?? "taken"); \(published ?? "taken")")
-            if let checked { #expect(checked.contains("main/c"), "no file is named: \(checked)") }
+            #expect((checked == nil) == (published == nil), "\(size): \(checked ?? "valid"); \(published ?? "valid")")
+            if let checked { #expect(checked.contains("main/c"), "the error contains no file: \(checked)") }
             answers.insert(checked == nil)
         }
         #expect(answers == [true, false], "\(limit)")

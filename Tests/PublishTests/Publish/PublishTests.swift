@@ -27,7 +27,7 @@ import Testing
         try place.write("records: {a: {v: 1e2, w: 0.1}, b: {filter_expression: env.x == 1}}")
         try await place.publish(at: now)
         let before = try place.files()
-        // Another spelling of the same.
+        // The same content, written differently.
         try place.write(
             "metadata: {}\nrecords:\n- {id: b, filter_expression: 'env.x == 1'}\n- {w: 0.10, v: 1e2, id: a}")
         #expect(try await place.publish(at: now.advanced(by: day)).status == .unchanged)
@@ -116,7 +116,7 @@ import Testing
         let before = try BundleReader(path: place.dumps.bundlePath(place.id))
         let later = now.advanced(by: .seconds(80 * 86_400))
         var outcome = try await place.resign(.init(time: later))
-        // By the same chain, there is nothing to win.
+        // With the same chain, there is no reason to sign again.
         #expect(try outcome.result.get().status == .unchanged)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
         outcome = try await place.resign(.init(time: later))

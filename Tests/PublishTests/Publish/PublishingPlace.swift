@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// A directory with sources, keys and dumps.
+/// A temporary directory with sources, keys and dumps.
 final class PublishingPlace {
     let root: String
     let keys: KeyDirectory
@@ -60,7 +60,7 @@ final class PublishingPlace {
         return try await run(options).result.get()
     }
 
-    /// A place whose collection has one record, and is published.
+    /// A place with a published collection of one record.
     static func published(at time: Timestamp) async throws -> PublishingPlace {
         let place = try PublishingPlace(at: time)
         try place.write("records: {a: {v: 1}}")
@@ -86,7 +86,7 @@ final class PublishingPlace {
 }
 
 extension DumpsDirectory {
-    /// Replaces `dumps.yaml`, as a person would.
+    /// Replaces `dumps.yaml`, as a user would.
     func writeConfiguration(_ text: String) throws {
         try FileStore.replace(configurationPath, with: Bytes(utf8: text))
     }

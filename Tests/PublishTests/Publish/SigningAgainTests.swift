@@ -4,13 +4,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What is signed, what is signed again, and what is not.
+/// Which states are signed, signed again, or refused.
 @Suite struct SigningAgainTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
 
     private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
 
-    /// Puts a bundle into the directory that nobody has signed, as a commit could that touches only `dumps/`.
+    /// Adds an unsigned bundle to the dumps, as a commit that changes only `dumps/` could.
     private func plant(_ records: String, in place: PublishingPlace, at time: Timestamp) async throws {
         let payload = #"{"data":[\#(records)],"last_modified":"\#(time)"}"#
         let unverified = UnverifiedSnapshot(
@@ -25,8 +25,8 @@ import Testing
         try transaction.commit(configuration)
     }
 
-    /// A timestamp that nobody vouches for is no floor, and records and their ages do not come from there. That such a
-    /// bundle is never signed is in commands/publish.txt.
+    /// The next timestamp need not be later than an unsigned one, and no records or record timestamps are copied from
+    /// an unsigned bundle. See commands/publish.txt for a test that such a bundle is never signed.
     @Test func publishIgnoresUnsignedTimestamp() async throws {
         let place = try PublishingPlace(at: now)
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
@@ -36,7 +36,7 @@ import Testing
         try place.verify()
     }
 
-    /// The times in a lock are those of whoever proposes it: what counts is whether the signature is valid now.
+    /// The author of a lock file can forge its times, so the signature must be valid now.
     @Test func resignRefusesExpiredSignature() async throws {
         let place = try await PublishingPlace.published(at: now)
         let later = days(91)
@@ -55,13 +55,13 @@ import Testing
         let signer = try other.keys.signer([:])
         let outcome = try await place.resign(.init(time: days(1)), roots: [other.trusted], signer: signer)
         #expect(#expect(throws: Failure.self) { try outcome.result.get() }?.code == .untrusted)
-        // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
+        // Published from its source, it is signed for the new root. Of the old bundle, only the timestamp matters.
         let state = try await place.run(.init(time: days(1)), roots: [other.trusted], signer: signer).result.get()
         #expect(state.status == .updated && state.timestamp == days(1))
         try place.verify(roots: [other.trusted])
     }
 
-    /// Each option and input in turn: something is written, or a line says why not.
+    /// After a change to any option or input, the bundle is rewritten or a note explains why not.
     @Test(arguments: Change.allCases)
     func publishReportsIgnoredInputs(_ change: Change) async throws {
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
@@ -101,7 +101,7 @@ import Testing
         #expect(isWritten || !outcome.notes.isEmpty, "\(change)")
         #expect(isWritten == ![Change.exactTime, .renewedKeys, .renewedOverlap].contains(change))
         try place.verify()
-        // Whatever was left is signed again by those who ask for it.
+        // Renewed keys are used only when signing again is requested explicitly.
         let again = try await place.resign(options).result.get()
         #expect((again.status == .resigned) == [Change.renewedKeys, .renewedOverlap].contains(change))
         #expect(try await place.resign(options).result.get().status == .unchanged)
@@ -112,8 +112,8 @@ import Testing
         case renewedOverlap, renewedKeys, attachmentRule
     }
 
-    /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle
-    /// offline.
+    /// Changes roots with a period in which both sign: at each step, clients that trust a signing root can verify the
+    /// bundle offline.
     @Test func publishOverlapChangesRoots() async throws {
         let (place, other) = (try await PublishingPlace.published(at: now), try PublishingPlace(at: now))
         func check(_ step: String, _ readers: [[SHA256Digest]]) throws {
@@ -129,7 +129,7 @@ import Testing
         try check("A and B", [[place.trusted], [place.trusted, other.trusted], [other.trusted]])
         let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
         #expect(KeptChains(text: try #require(try bundle.chain())).chains.count == 2)
-        // B is replaced by C, which nobody but a comparison of the chains would notice.
+        // Replaces B with C, which only a comparison of the chains detects.
         let third = try PublishingPlace(at: now)
         options.overlap = try third.keys.signer([:])
         #expect(try await place.resign(options).result.get().status == .resigned)
@@ -137,7 +137,7 @@ import Testing
         #expect(throws: (any Error).self) { try place.verify(roots: [other.trusted]) }
         options.overlap = try other.keys.signer([:])
         _ = try await place.resign(options).result.get()
-        // Only the new root from now on, though the lock still speaks of the old one.
+        // From now on, only the new root signs, although the lock file still lists the old one.
         let last = try await place.resign(
             .init(time: days(2)), roots: [other.trusted], signer: try other.keys.signer([:]))
         #expect(try last.result.get().status == .resigned)

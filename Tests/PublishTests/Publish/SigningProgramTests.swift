@@ -6,19 +6,19 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What signs for `publish --sign-with`.
+/// External signing programs for `publish --sign-with`.
 @Suite struct SigningProgramTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
-    /// More than a pipe holds.
+    /// Larger than the buffer of a pipe.
     private let message = Bytes([UInt8](repeating: 0x61, count: 1 << 20))
 
     @Test func signingProgramGetsMessageOnStdin() async throws {
         let made = try await SigningProgram("sha384sum | cut -c 1-96").sign(message)
         let hex = SHA384.hash(data: message.array).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         #expect(made.text == hex.joined() + "\n")
-        // A program that does not read its input ends nothing.
+        // A program may ignore its input.
         #expect(try await SigningProgram("echo done").sign(message).text == "done\n")
-        // Neither does one that says a lot, in one line of 3 MB and after it.
+        // A program may write a line of 3 MB to standard error.
         let noisy = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo done"
         #expect(try await SigningProgram(noisy).sign(message).text == "done\n")
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
-    /// Everything that the command has started ends with it.
+    /// On a timeout, all processes that the command started are ended.
     @Test func signingProgramTimeout() async throws {
         let place = try PublishingPlace(at: now)
         let (over, file) = ("\(place.root)/over", "\(place.root)/late")
@@ -50,11 +50,11 @@ import Testing
     }
 }
 
-/// Publishing with a key that is elsewhere.
+/// Publishing with a key outside the key directory.
 @Suite struct ExternalKeyTests {
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
 
-    /// A key that counts what it signs.
+    /// A key that counts its signatures and fails after `mostSignatures`.
     private actor Token {
         let key = P384.Signing.PrivateKey()
         private(set) var count = 0

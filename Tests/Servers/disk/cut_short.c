@@ -1,5 +1,5 @@
 /* A library to preload on Linux: before the first write of at least a megabyte, the file CUT_SHORT is truncated to half
- * of its size, as a program does that overwrites a file in place.
+ * of its size, as when a program overwrites a file in place.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>

@@ -20,10 +20,10 @@ import warnings
 
 
 def run(data, port, review):
-    warnings.filterwarnings("ignore")    # of the libraries underneath, about each other
+    warnings.filterwarnings("ignore")    # from dependencies, about each other
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s [%(name)s] %(message)s")
-    logging.getLogger("waitress").setLevel(logging.ERROR)    # "Application returned too few bytes" is a fault that was asked for
-    logging.getLogger("kinto.config").setLevel(logging.CRITICAL)    # looks for a kinto.ini that is not needed here
+    logging.getLogger("waitress").setLevel(logging.ERROR)    # "Application returned too few bytes" is an intended fault
+    logging.getLogger("kinto.config").setLevel(logging.CRITICAL)    # warns about kinto.ini, which is not needed
     import waitress
     from rs_server import application
 

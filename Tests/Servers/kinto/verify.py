@@ -1,4 +1,4 @@
-"""Checks a signature with autograph-utils, over a server's answer or over the bytes in a bundle."""
+"""Checks a signature with autograph-utils, over a server's response or the bytes in a bundle."""
 import asyncio
 
 import canonicaljson

@@ -1,6 +1,6 @@
 """Copies the answers of a Remote Settings server into plain files, to serve them under a different address.
 
-The addresses in them (`attachments.base_url`, `x5u`), which are not signed, are changed.
+The unsigned addresses in them (`attachments.base_url`, `x5u`) are changed.
 """
 import json
 import pathlib
@@ -26,7 +26,7 @@ class Crawl:
         self.chains = set()
 
     def run(self):
-        """The names of the collections found."""
+        """Copies everything. Returns the names of the collections found."""
         root = json.loads(fetch(self.server + "/"))
         root["capabilities"]["attachments"]["base_url"] = self.address + "/attachments/"
         root["url"] = self.address + "/"

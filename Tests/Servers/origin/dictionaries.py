@@ -1,8 +1,8 @@
-"""Deltas of attachments (RFC 9842), made and served as by Mozilla's server.
+"""Deltas of attachments (RFC 9842), created and served as by Mozilla's server.
 
-`build` is the job (cronjobs/src/commands/build_compression_dictionaries.py): the newest attachment of a record is
-compressed with each of the up to five before it as a raw dictionary. `Edge` serves a crawled folder and maps a request that
-names a dictionary to the file of that pair.
+`build` corresponds to its job (cronjobs/src/commands/build_compression_dictionaries.py): each record's newest attachment is
+compressed with each of up to five earlier ones as a raw dictionary. `Edge` serves a crawled folder and maps a request with a
+dictionary to the file for that pair.
 """
 import hashlib
 import itertools
@@ -24,7 +24,7 @@ def delta(old, new):
 
 
 def build(attachments, bucket, collection):
-    """Of the files `{datetime}--{record id}--{file name}` below attachments/bucket/collection; writes attachments/cdt/…."""
+    """Reads files named `{datetime}--{record id}--{file name}` below attachments/bucket/collection; writes attachments/cdt/…."""
     target = attachments / "cdt" / bucket / collection
     names = sorted(path.name for path in (attachments / bucket / collection).iterdir() if path.name.count("--") >= 2)
     target.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def build(attachments, bucket, collection):
 
 
 class Edge(Loopback):
-    """`mangle` may change (status, headers, body) of a delta's answer."""
+    """`mangle` may change (status, headers, body) of a response with a delta."""
 
     def __init__(self, files):
         self.files, self.log, self.mangle = files, [], None

@@ -9,7 +9,7 @@ NAME = "main/large-file"
 
 
 def write(folder, size, seed=1):
-    """Writes the dump of main/large-file and the attachment beside it, where the loader finds it; returns its hash."""
+    """Writes the dump of main/large-file, with the attachment next to it for the loader; returns the attachment's hash."""
     folder = pathlib.Path(folder) / "main"
     (folder / "large-file").mkdir(parents=True, exist_ok=True)
     digest, source, left = hashlib.sha256(), random.Random(seed), size

@@ -88,7 +88,7 @@ class Nginx:
         for _ in range(500):
             if self.process.poll() is not None:
                 raise RuntimeError(f"nginx did not start:\n{(self.folder / 'error.log').read_text()}")
-            # Written when the port is open.
+            # nginx writes this file when the port is open.
             if pid.exists() and pid.read_text():
                 return self
             time.sleep(0.01)

@@ -31,12 +31,12 @@ struct HostileContentTests {
         for path in paths {
             let hostile = try await fixture(text).answer(path)
             #expect(hostile.status == 200)
-            // What a harmless text gives, element for element and attribute for attribute, is all there is.
+            // The page has exactly the elements and attributes that it has with a harmless text.
             #expect(Self.markup(hostile.text) == Self.markup(try await plain.answer(path).text), "\(path)")
         }
     }
 
-    /// The document's tags with the names of their attributes; values are in double quotes throughout.
+    /// Returns the document's tags with the names of their attributes; all values are in double quotes.
     private static func markup(_ html: String) -> [String] {
         var tags: [String] = []
         var rest = html[...]
@@ -48,7 +48,7 @@ struct HostileContentTests {
                 if next == "\"" { isQuoted.toggle() }
                 if !isQuoted { tag.append(next) }
             }
-            // The marks of hidden characters come and go with the text.
+            // Marks of hidden characters depend on the text.
             if tag != "span class=\"" { tags.append(tag) }
         }
         return tags.filter { !$0.hasSuffix("span") && !$0.hasPrefix("span class") }
@@ -100,7 +100,7 @@ struct HostileContentTests {
             let isPlain = answer.headers.allSatisfy { $0.value.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
             #expect(isPlain)
         }
-        // A name with controls is not kept.
+        // A file name with control characters is dropped.
         #expect(download[header: "Content-Disposition"]?.contains("Evil") == false)
     }
 
@@ -112,7 +112,7 @@ struct HostileContentTests {
         fixture.files = ["one": ("a.bin", "text/plain", [0, 1, 2, 255])]
         #expect(
             try await !fixture.answer("/collections/main/samples/records/one").text.contains("Text of the attachment"))
-        // A character cut at the end of what is shown.
+        // The displayed part ends within a character.
         fixture.files = ["one": ("long", "", Array(String(repeating: "aü", count: 60_000).utf8))]
         let long = try await fixture.answer("/collections/main/samples/records/one").text
         #expect(long.contains("Only the first 64.0 KiB are shown") || long.contains("Only the first 64 KiB are shown"))

@@ -3,18 +3,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotServer
 
-/// A collection of hand-written records, as a bundle and as the page gets it.
+/// A collection of hand-written records, as a bundle and as input for the page.
 struct PageFixture {
     var name = "main/samples"
     var timestamp: UInt64 = 1_700_000_000_123
-    /// Why the collection is not served as locked.
+    /// Why the collection is not served in its locked state.
     var problem: String?
     var pin: String?
-    /// The path of the server's public address.
+    /// The path of the server's public URL.
     var path = ""
-    /// The members of each record besides its id, by id.
+    /// The members of each record by id, except the id itself.
     var records: [String: [String: JSONValue]] = ["one": ["name": .string("First")]]
-    /// Each file by the id of the record that has it.
+    /// The attached files by record id.
     var files: [String: (name: String, type: String, bytes: [UInt8])] = [:]
     var older: [(timestamp: UInt64, records: [String: [String: JSONValue]])] = []
 

@@ -19,7 +19,7 @@ struct PageTests {
         }
     }
 
-    /// A proxy may serve everything below a path.
+    /// A proxy may serve the pages below a path.
     @Test(arguments: [
         "/", "/?q=x", "/collections/main/samples", "/collections/main/samples/records/one",
         "/collections/main/samples/changes", "/nothing", "/collections/main/none",
@@ -72,7 +72,7 @@ struct PageTests {
         #expect(try await shown("?page=99").count == 50)
         #expect(try await shown("?page=-1").first == "r1000")
         #expect(try await shown("?show=all").count == 250)
-        // A page is made in memory for each reader, and so has an end.
+        // Each page is built in memory, so its size is limited.
         for index in 250..<2100 { fixture.records["r\(1000 + index)"] = [:] }
         func rows(_ query: String) async throws -> Int {
             try await fixture.answer("/collections/main/samples\(query)").text.components(separatedBy: "/records/r")

@@ -2,7 +2,7 @@
 import Testing
 @testable import Dumps
 
-/// A changed field: its names, and its values as compact JSON.
+/// A changed field: its path, and its values as compact JSON.
 private struct Field: Hashable {
     let path: [String]
     var old: String?
@@ -23,12 +23,12 @@ struct ComparisonTests {
         try ConfigurationReader.read(text, file: "dumps.yaml")
     }
 
-    /// Sets each key of a mapping to its example in turn, and expects that this is the only change. The keys come from
-    /// the reader's own errors, so a new one needs an example, and has to be compared.
+    /// Sets each key of a mapping to its example in turn and expects it to be the only change. The keys come from the
+    /// reader's error messages, so a new key must have an example and be compared.
     ///
     /// - Parameters:
-    ///   - name: the mapping's name in changes, which is that of each key's change if it `isOne`.
-    ///   - others: keys with mappings of their own.
+    ///   - name: the mapping's name in changes; the changes of its keys have this name, too, if it `isOne`.
+    ///   - others: keys whose values are mappings.
     private func compare(
         _ name: String, _ examples: [String: String], from base: [String: String] = [:], others: Set<String> = [],
         isOne: Bool = false, in document: ([String]) -> String
@@ -117,7 +117,7 @@ struct ComparisonTests {
     }
 
     @Test func diffIgnoresMemberOrder() throws {
-        // Canonical JSON has one order; a bundle that nobody verified may have another.
+        // Canonical JSON has a fixed order; an unverified bundle may use a different one.
         let diff = try #require(try States.diff([#"{"id":"r","b":1,"a":1}"#], [#"{"a":1,"id":"r","b":2}"#]))
         #expect(diff.records.first?.fieldList.map(\.path) == [["b"]])
     }
@@ -129,7 +129,7 @@ struct ComparisonTests {
         #expect(fields.contains { $0.path == ["a"] && $0.new == "1" })
     }
 
-    /// Those that are added, removed and changed are in commands/diff.txt.
+    /// commands/diff.txt covers added, removed and changed attachments.
     @Test func attachmentWithAnotherNameIsTheSameFile() throws {
         let diff = try #require(
             try States.diff(
@@ -137,7 +137,7 @@ struct ComparisonTests {
         #expect(diff.records.first?.attachment?.isSameFile == true)
     }
 
-    /// What is beyond it is refused where a record is read, so that sums of as many as there can be are exact.
+    /// Larger sizes are refused when a record is read, so even the largest possible sum is exact.
     @Test func diffSumsLargestAttachmentSizes() throws {
         let largest = RecordAttachment.mostBytes
         let diff = try #require(

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import Testing
 
 struct MarkdownLimitTests {
-    /// So many collections, the later ones with more changes, each record with a long value.
+    /// Returns a report on this many collections, later ones with more changes; each record has a long value.
     private func report(collections: Int, records: Int) throws -> DiffReport {
         let long = String(repeating: "x", count: 500)
         let diffs = try (0..<collections).map { collection in

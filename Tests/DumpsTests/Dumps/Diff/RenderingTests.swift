@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import Testing
 
 struct RenderingTests {
-    /// ESC, a C1 control, an override of direction, a zero-width space and a line separator.
+    /// ESC, a C1 control, a direction override, a zero-width space, a line separator and BEL.
     private static let hostile = #"\u001b[31m\u009b\u202e\u200b\u2028\u0007"#
     private static let forbidden: Set<Unicode.Scalar> = [
         "\u{1B}", "\u{9B}", "\u{202E}", "\u{200B}", "\u{2028}", "\u{07}",
@@ -38,7 +38,7 @@ struct RenderingTests {
         }
     }
 
-    /// A name of 2 MB with 2,000 members below it, as in a record whose bundle has 9 kB.
+    /// A 2 MB member name with 2,000 members below it, as in a record whose bundle is 9 kB.
     private func costly(_ name: String) throws -> DiffReport {
         func record(_ factor: Int) -> String {
             #"{"id":"r","\#(name)":{\#((1000..<3000).map { "\"m\($0)\":\($0 * factor)" }.joined(separator: ","))}}"#
@@ -82,7 +82,7 @@ struct RenderingTests {
         #expect(lines.last?.hasPrefix("1 of 1 collection changed: 30 records created") == true)
     }
 
-    /// What the report's JSON says, which is indented as any other of this tool.
+    /// Returns the report as JSON, and checks that it is indented like the tool's other JSON.
     private func json(_ report: DiffReport) throws -> JSONValue {
         var text: [UInt8] = []
         DiffJSON.write(report) { text += $0 }

@@ -1,7 +1,7 @@
 @testable import Dumps
 import RemoteSettingsModel
 
-/// Snapshots that are made from their records' canonical JSON.
+/// Snapshots built from the canonical JSON of their records.
 enum States {
     static func snapshot(
         _ records: [String], at timestamp: UInt64 = 1_760_000_000_000, collection: String = "main/cases",
@@ -31,7 +31,7 @@ enum States {
         DiffReport(old: "old", new: "new", collections: try [diff(old, new)].compactMap(\.self))
     }
 
-    /// A record with an attachment whose hash is this digit, 64 times.
+    /// Returns a record with an attachment whose hash repeats this digit 64 times.
     static func attached(_ id: String, _ digit: String, size: UInt64, name: String = "a.bin") -> String {
         """
         {"attachment":{"filename":"\(name)","hash":"\(digest(digit).hex)","location":"l/\(name)",\

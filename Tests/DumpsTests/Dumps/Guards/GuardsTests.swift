@@ -13,12 +13,12 @@ private func record(_ number: Int, _ members: String) -> String {
 private let usual =
     #""name":"a name","weight":10,"kind":"plan","url":"https://shop.example/a","tags":["a","b"],"at":{"x":1,"y":2}"#
 
-/// Forty records of one form.
+/// Forty similar records.
 private func state(_ members: (Int) -> String? = { _ in usual }) -> [String] {
     (0..<40).compactMap { number in members(number).map { record(number, $0) } }
 }
 
-/// All of them as usual, but for one.
+/// Forty similar records, one of which is changed.
 private func changed(_ old: String, _ new: String) -> [String] {
     state { $0 == 3 ? usual.replacing(old, with: new) : usual }
 }
@@ -34,8 +34,8 @@ private let strict = """
       items: {type: string}}, at: {required: [x, "y"]}}}}
     """
 
-/// A kind of bad data that is correctly signed, and the guards that stop it. What each keyword of a schema stops is in
-/// `RecordSchemaTests` and `test_schemas.py`.
+/// Correctly signed but bad data, and the guards that stop it. `RecordSchemaTests` and `test_schemas.py` cover the
+/// keywords of schemas.
 private struct BadData: CustomTestStringConvertible {
     let testDescription: String
     let records: [String]
@@ -59,7 +59,7 @@ private struct BadData: CustomTestStringConvertible {
         .init(
             "a filter that excludes everybody", state { _ in usual + #","filter_expression":"1 == 2""# },
             [.maxChanged]),
-        // Two records with one key: only the app knows that keys are unique.
+        // Two records with the same key: only the app knows that keys are unique.
         .init("a key twice", state { $0 == 3 || $0 == 4 ? usual + #","key":"k""# : usual }, []),
         .init("a huge text", changed("a name", String(repeating: "x", count: 9000)), [.maxGrowth]),
         .init("a field is missing in one record", changed(#""name":"a name","#, ""), [.schema]),
@@ -71,7 +71,7 @@ private struct BadData: CustomTestStringConvertible {
             "another collection's records", (0..<40).map { record($0, #""url":"https://example.org""#) },
             [.maxChanged, .schema]),
         .init("six records too many", state() + (40..<46).map { record($0, usual) }, [.maxAdded]),
-        // Nothing in it is wrong but its age. What it breaks shows at the app's start.
+        // The records are valid but old. Problems appear only when the app starts.
         .init("yesterday's records", changed("10", "9"), []),
     ]
 }
@@ -82,7 +82,7 @@ struct GuardsTests {
         let found = try guards(strict).violations(of: new, after: old)
         #expect(Guards.Name.allCases.filter(Set(found.map(\.guarding)).contains) == bad.stoppedBy)
         #expect(found.allSatisfy { $0.ids.count <= 10 && $0.description.contains($0.guarding.rawValue) })
-        // A new directory has one guard.
+        // A new directory has one guard by default.
         let byDefault = Guards().violations(of: new, after: old).map(\.guarding)
         #expect(byDefault == (new.isEmpty ? [.notEmptied] : []))
     }
@@ -102,7 +102,7 @@ struct GuardsTests {
     @Test func guardsAcceptGoodData() throws {
         let strict = try guards(strict)
         let old = try table(state())
-        // A new field, a few more records, other values, and a field that is there everywhere now.
+        // A new field, a few more records, changed values, and a field that every record now has.
         let more = state { $0 % 3 == 0 ? usual + #","new":1"# : usual } + (40..<45).map { record($0, usual) }
         #expect(strict.violations(of: try table(more), after: old).isEmpty)
         let sparse = try table(state { $0 == 2 ? #""name":"x","tags":null"# : usual })
@@ -113,9 +113,9 @@ struct GuardsTests {
         let found = try guards(strict).violations(of: table([]), after: nil)
         #expect(found.map(\.guarding) == [.minRecords, .requiredIDs])
         #expect(Guards().violations(of: try table([]), after: nil).isEmpty)
-        // The records cannot be read, but it is known that there were some.
+        // The old records cannot be read, but their number is known.
         #expect(Guards().violations(of: try table([]), after: nil, oldCount: 5).map(\.guarding) == [.notEmptied])
-        // No number is a part of nothing.
+        // Growth from zero has no percentage, so it exceeds no limit.
         #expect(try guards("{max-added: 10%, max-growth: 1%}").violations(of: table(state()), after: table([])).isEmpty)
     }
 

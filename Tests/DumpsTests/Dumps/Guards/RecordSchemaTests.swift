@@ -5,7 +5,7 @@ import Testing
 
 private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: Bytes(utf8: text)) }
 
-/// What is wrong with a value, each as `path: problem`.
+/// Returns the schema violations of a value, each as `path: problem`.
 private func problems(_ schema: String, _ value: String) throws -> [String] {
     var budget = RecordSchema.budget
     return try RecordSchema(json(schema)).violations(of: json(value), budget: &budget).map {
@@ -13,7 +13,7 @@ private func problems(_ schema: String, _ value: String) throws -> [String] {
     }
 }
 
-/// What is no schema is in commands/configuration-errors.txt.
+/// commands/configuration-errors.txt covers invalid schemas.
 struct RecordSchemaTests {
     @Test func schemaViolationNamesThePath() throws {
         let schema = #"{"properties":{"a":{"items":{"type":"integer","maximum":5}}},"required":["a","b"]}"#
@@ -41,7 +41,7 @@ struct RecordSchemaTests {
 
     @Test(
         arguments: [
-            // Each level asks for the next one three times.
+            // Each level refers to the next one three times.
             ##"{"definitions":{"a":{"allOf":[{"$ref":"#/definitions/b"},{"$ref":"#/definitions/b"},{"not":{"$ref":"##
                 + ##""#/definitions/b"}}]},"b":{"properties":{"x":{"$ref":"#/definitions/a"}}}},"$ref":"#/definitions/a"}"##,
             #"{"properties":{"x":{"patternProperties":{"(a*)*b":true,"(b*)*c":true}}}}"#,
@@ -64,7 +64,7 @@ struct RecordSchemaTests {
     @Test func schemaUniqueItemsComparesDeepValues() throws {
         let deep = String(repeating: #"{"a\"":["#, count: 50) + #""\\""# + String(repeating: "]}", count: 50)
         #expect(try problems(#"{"properties":{"n":{"uniqueItems":true}}}"#, #"{"n":[\#(deep),\#(deep)]}"#).count == 1)
-        // Equal for Swift, and two strings for JSON Schema.
+        // Swift considers these two strings equal, JSON Schema does not.
         let spellings = #"{"n":["\u00e9","e\u0301"]}"#
         #expect(try problems(#"{"properties":{"n":{"uniqueItems":true}}}"#, spellings).isEmpty)
         let named = #"{"required":["\u00e9"],"properties":{"e\u0301":false}}"#

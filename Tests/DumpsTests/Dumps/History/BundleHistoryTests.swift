@@ -35,7 +35,7 @@ import Testing
 
     @Test func historyCommitWithMismatchedLock() async throws {
         let tree = try WorkTree()
-        // The same size, so that only the hash and the bundle itself tell.
+        // The sizes are equal, so only the hash and the content differ.
         let (locked, committed) = (try SmallBundle(timestamp: 11), try SmallBundle(timestamp: 12))
         try #require(locked.bytes.count == committed.bytes.count)
         try tree.write(locked)

@@ -111,7 +111,7 @@ import Testing
         for count in ["-1", "x", "9223372036854775807"] {
             #expect(GitCommand.environment(.local, ["GIT_CONFIG_COUNT": count])["GIT_CONFIG_COUNT"] == nil)
         }
-        // A job also gets credentials and settings, but nothing that changes which repository git works on.
+        // A job also gets credentials and settings, but no variables that change which repository git uses.
         let job = GitCommand.environment(
             .remote, variables.merging(["GIT_INDEX_FILE": "i", "GIT_ASKPASS": "a", "T": "t"]) { $1 })
         #expect(job["GIT_DIR"] == nil && job["GIT_INDEX_FILE"] == nil && job["GIT_ALLOW_PROTOCOL"] == nil)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// A repository's own settings can name programs for git to start; reading history must start none of them.
+    /// A repository's settings can specify programs for git to start; reading the history must start none of them.
     @Test func gitConfigStartsNoProgram() async throws {
         let tree = try WorkTree()
         _ = try await tree.repository(of: 5)
@@ -165,7 +165,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: trace))
     }
 
-    /// git opens the file and waits for somebody who writes into the pipe.
+    /// git opens the file and blocks until a process writes to the pipe.
     @Test func gitTimeoutOnPipe() async throws {
         let tree = try WorkTree()
         let head = "\(tree.root)/.git/HEAD"
@@ -179,8 +179,7 @@ import Testing
         #expect(error?.description.contains("it took longer than 1 second") == true)
     }
 
-    /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the
-    /// commit.
+    /// A commit can contain the files of a bare repository, so the author of the commit would control its settings.
     @Test func embeddedBareRepositoryIsIgnored() async throws {
         let tree = try WorkTree()
         try tree.write(SmallBundle(timestamp: 5))

@@ -10,7 +10,7 @@ import Testing
         let (before, server) = (WorkTree.time(second: 30), WorkTree.time(second: 90))
         #expect(missed.since(server, bundle: before)?.count == 2)
         #expect(missed.since(server, bundle: before)?.first == WorkTree.time(second: 120))
-        // A collection that was just added, and a server that went back.
+        // A newly added collection, and a server that returned to an older state.
         #expect(missed.since(server, bundle: nil) == nil)
         #expect(missed.since(before, bundle: server) == nil)
         #expect(missed.since(server, bundle: server) == nil)

@@ -3,7 +3,7 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A git repository in a temporary directory, with a dumps directory in its work tree, made with the real git.
+/// A real git repository in a temporary directory, with a dumps directory in its work tree.
 final class WorkTree: Sendable {
     struct GitFailure: Error { let output: String }
 
@@ -12,7 +12,7 @@ final class WorkTree: Sendable {
     private let folder: TemporaryDirectory
     private static let start = 1_700_000_000
 
-    /// - Parameter dumps: the dumps directory's path below the repository's root.
+    /// - Parameter dumps: the dumps directory's path relative to the repository's root.
     init(dumps: String = "data/dumps") throws {
         folder = try TemporaryDirectory()
         self.dumps = "\(folder.path)/\(dumps)"
@@ -27,7 +27,7 @@ final class WorkTree: Sendable {
         try Data(bytes).write(to: url)
     }
 
-    /// Writes a bundle and the lock that has it, and nothing else.
+    /// Writes a bundle and a lock file that lists only this bundle.
     func write(_ bundle: SmallBundle) throws {
         try write(bundle.bytes, to: LockFile.Bundle.path(of: bundle.id))
         try write(LockFile(collections: [bundle.id: bundle.entry]).text, to: "dumps.lock.json")
@@ -42,7 +42,7 @@ final class WorkTree: Sendable {
             environment: ["GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date])
     }
 
-    /// Commits the states of a bundle with these timestamps, each with its lock, a minute after each other.
+    /// Commits states of a bundle with these timestamps, each with its lock file, one minute apart.
     func repository(of timestamps: UInt64...) async throws -> GitRepository {
         for (index, timestamp) in timestamps.enumerated() {
             try write(SmallBundle(timestamp: timestamp))
@@ -78,7 +78,7 @@ final class WorkTree: Sendable {
     }
 }
 
-/// An unsigned bundle of one record, with the lock's entry for it.
+/// An unsigned bundle of one record, with its lock file entry.
 struct SmallBundle {
     let id: CollectionID
     let bytes: [UInt8]

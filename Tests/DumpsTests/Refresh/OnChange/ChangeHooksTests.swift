@@ -20,7 +20,7 @@ struct ChangeHooksTests {
                 + #"{"collection":"main/c","timestamp":5}]}"#)
     }
 
-    /// Everything that the command has started ends with it, and the next run tells it again.
+    /// On a timeout, all processes started by the command are killed, and the next run repeats the notification.
     @Test(arguments: ["", "trap '' TERM; "])
     func onChangeCommandTimeoutIsRetried(trap: String) async throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
@@ -28,7 +28,7 @@ struct ChangeHooksTests {
         let (kept, over, late) = ("\(folder)/on-change.json", "\(folder)/over", "\(folder)/late")
         let waits = "until [ -e '\(over)' ]; do sleep 0.1; done; touch '\(late)'"
         let command = "\(trap)(trap '' TERM; \(waits)) & touch '\(folder)/begun'; while :; do sleep 1; done"
-        // The time of the first command is over once it has begun. The second one has all the time that it needs.
+        // The first command times out as soon as it has begun. The second one has as much time as it needs.
         let isOver = Mutex(false)
         let sleep: @Sendable (Duration) async throws -> Void = { _ in
             while try isOver.withLock({ $0 }) || !FileStore.exists("\(folder)/begun") {
@@ -53,7 +53,7 @@ struct ChangeHooksTests {
         #expect(try await next.finish(state(["main/a": 2])).first?.change.collections == [CollectionID("main/a")])
     }
 
-    /// Two runs overlap: what the second one has changed is told, though the first one has told what it knew.
+    /// If two runs overlap, the changes of the second are reported even if the first has already reported its own.
     @Test func overlappingRunsKeepPendingOnChange() async throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }

@@ -3,7 +3,7 @@ import Dispatch
 import Testing
 
 struct DeflateTests {
-    /// Neither constant nor random, so that it shrinks to about half.
+    /// Content that compresses to about half its size.
     private static func content(_ count: Int) -> Bytes {
         var state: UInt32 = 1
         return Bytes(
@@ -54,7 +54,7 @@ struct DeflateTests {
         let deflater = try #require(Deflater(level: 9))
         let content = Self.content(count)
         var packed: [UInt8] = []
-        // The second stream of the same compressor has the bytes of the first.
+        // A reused compressor produces the same bytes.
         for round in 0..<2 {
             var output: [UInt8] = []
             deflater.reset()

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 @testable import SnapshotBundle
 import Testing
 
-/// Reading, replacing and removing files, each in a directory of the test's own.
+/// Reading, replacing and removing files. Each test has its own directory.
 final class FileStoreTests: DirectorySuite {
     private func path(_ name: String) -> String { "\(directory)/\(name)" }
 
@@ -48,7 +48,7 @@ final class FileStoreTests: DirectorySuite {
         try FileStore.removeIfEmpty(path("a"))
     }
 
-    /// The system refuses to look at these paths, and does not say whether something is there.
+    /// The system refuses to resolve these paths, so it is unknown whether they exist.
     @Test func inaccessiblePathIsAnError() throws {
         try link("loop", to: path("loop"))
         for (name, code) in [(String(repeating: "a", count: 300), ENAMETOOLONG), ("loop/a", ELOOP)] {
@@ -66,7 +66,7 @@ final class FileStoreTests: DirectorySuite {
         }
     }
 
-    /// Without the refusal, each of these would wait for somebody at the other end.
+    /// If pipes were accepted, each of these calls would block until the other end is opened.
     @Test func pipeIsRefusedAsFile() throws {
         try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
         let refused = Failure("use", path("pipe"), errno: Failure.notRegular)
@@ -75,17 +75,17 @@ final class FileStoreTests: DirectorySuite {
         #expect(throws: Failure.self) { try WritableFile(creating: path("pipe")) }
         #expect(throws: Failure.self) { try WritableFile(appendingTo: path("pipe")) }
         #expect("\(refused)".contains("not a regular file"))
-        // Somebody listens, so that opening succeeds; still it is no file.
+        // With a reader at the other end, opening succeeds, but a pipe is still not a regular file.
         let reader = unsafe open(path("pipe"), O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
         #expect(throws: refused) { try WritableFile(creating: path("pipe")) }
     }
 
-    /// Whoever may write to /dev would take the device from the whole machine.
+    /// Without this check, a process with write access to /dev would replace the device for the whole system.
     @Test func outputToDeviceOrLinkIsRefused() throws {
         try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
         try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
-        // /dev/stdout is a link to what standard output is, which may be a file.
+        // /dev/stdout is a link to the standard output, which may be a file.
         try FileStore.replace(path("file"), with: Bytes(utf8: "old"))
         try link("link", to: path("file"))
         let codes = [
@@ -169,7 +169,7 @@ final class FileStoreTests: DirectorySuite {
         try FileStore.exchangeOutput(path("b"), with: path("a"))
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
         #expect(try names() == ["a"])
-        // What cannot take the place of a directory leaves it there.
+        // A failed exchange leaves the existing directory in place.
         let error = #expect(throws: Failure.self) { try FileStore.exchangeOutput(path("c"), with: path("a")) }
         #expect(error?.isMissing == true && error?.place == path("a"))
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
@@ -208,7 +208,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try names() == ["a"])
     }
 
-    /// What was there stays, and no temporary file is left.
+    /// The old file remains, and no temporary file is left behind.
     @Test func failedReplaceKeepsOldFile() throws {
         try FileManager.default.createDirectory(atPath: path("a/full"), withIntermediateDirectories: true)
         #expect(throws: Failure.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
@@ -218,7 +218,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(error?.description.contains(path("none/a")) == true)
     }
 
-    /// Whoever can put a link where the temporary file will be does not make it write elsewhere.
+    /// A link at the path of the temporary file is not followed.
     @Test func temporaryFileIsNotWrittenThroughLink() throws {
         try FileStore.replace(path("outside"), with: Bytes(utf8: "untouched"))
         try link("a.tmp", to: path("outside"))
@@ -232,8 +232,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
     }
 
-    /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen
-    /// elsewhere.
+    /// A link planted below a directory that the user specified cannot redirect operations to another place.
     @Test(arguments: ["root/sub", "root/sub/deep"])
     func linkBelowRootIsRefused(linked: String) throws {
         try FileStore.makeDirectories(path("outside/deep"))
@@ -258,7 +257,7 @@ final class FileStoreTests: DirectorySuite {
         }
         #expect(try FileStore.list(path("outside")) == ["a", "deep"])
         #expect(try FileStore.list(path("outside/deep")) == ["a"])
-        // The directory itself may be a link, which is its owner's choice; what is missing in it is made.
+        // The specified directory itself may be a link, at its owner's choice; missing directories in it are created.
         try link("named", to: root)
         try FileStore.replace(path("named/new/place/a"), below: path("named"), with: Bytes(utf8: "x"))
         try FileStore.rename(path("named/new/place/a"), to: path("named/other/b"), below: path("named"))
@@ -268,7 +267,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try !FileStore.exists(path("root/new")))
     }
 
-    /// Another name of a file that is about to be written keeps its content.
+    /// Other hard links to the file keep their content when the file is created anew.
     @Test func createdFileBreaksHardLink() throws {
         try FileStore.replace(path("precious"), with: Bytes(utf8: "kept"))
         try FileStore.link(path("precious"), as: path("a"))
@@ -289,7 +288,7 @@ final class FileStoreTests: DirectorySuite {
         try link("keys.\(String(digits.reversed())).tmp", to: path("outside"))
         let before = try Set(names())
         let first = try TemporaryDirectory(beside: path("keys"))
-        // The owner of this one is alive.
+        // The process that owns this directory is still running.
         let second = try TemporaryDirectory(beside: path("keys"))
         let made = Set([first, second].map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
         #expect(made.count == 2)
@@ -307,15 +306,15 @@ final class FileStoreTests: DirectorySuite {
         #expect(throws: Failure.self) { try FileStore.makeDirectories(path("file/d")) }
     }
 
-    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files,
-    /// and with a path that no call takes as a whole.
+    /// A commit can contain thousands of nested directories: more than the limit of open files, and with a path too
+    /// long for any system call.
     @Test func removeTreeOfAnyDepth() throws {
         try FileStore.makeDirectories(path("tree/1"))
         try FileStore.makeDirectories(path("tree/3/4"))
         try FileStore.makeDirectories(path("kept"))
         for file in ["tree/2", "tree/3/4/5", "kept/6"] { try FileStore.replace(path(file), with: Bytes()) }
         var directory = unsafe open(path("tree"), O_RDONLY | O_DIRECTORY)
-        // More than the files that a process may have open if nobody has raised the limit.
+        // More than the default limit of open files.
         for _ in 0..<1200 {
             try #require(unsafe mkdirat(directory, "d", 0o777) == 0)
             let inner = unsafe openat(directory, "d", O_RDONLY | O_DIRECTORY)
@@ -341,7 +340,8 @@ final class FileStoreTests: DirectorySuite {
     }
 
     #if os(Linux)
-    /// Linux takes any bytes but 0 and the slash, and git can carry them. Apple's file systems take only UTF-8.
+    /// Linux allows any bytes except 0 and the slash in file names, and git can store them. Apple's file systems
+    /// require UTF-8.
     private func makeUnreadableName(in folder: String, isDirectory: Bool = false) throws {
         let name = (Array(path(folder).utf8) + [UInt8(ascii: "/"), 0xFF, 0]).map(CChar.init(bitPattern:))
         guard !isDirectory else { return try #require(unsafe mkdir(name, 0o777) == 0) }
@@ -362,7 +362,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try names() == [])
     }
 
-    /// No path leads to it, so whoever reads a directory of somebody's input says that it is there.
+    /// No path can express such a name, so listing an input directory reports it.
     @Test func nonUTF8NameInListIsAnError() throws {
         try FileStore.makeDirectories(path("tree"))
         try FileStore.replace(path("tree/a"), with: Bytes())
@@ -381,7 +381,7 @@ final class FileStoreTests: DirectorySuite {
             try makeUnreadableName(in: #require(name))
         }
         #expect(try names() == [])
-        // Somebody else's beside it hides no directory that a killed process has left.
+        // An unrelated name that is not UTF-8 does not prevent the removal of directories left by killed processes.
         try makeUnreadableName(in: ".")
         try FileStore.makeDirectories(path("keys.0123456789abcdef.tmp"))
         _ = try TemporaryDirectory(beside: path("keys"))
@@ -413,7 +413,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "")
     }
 
-    /// Swift combines a slash and a combining mark to one character; for the system it stays a slash.
+    /// Swift combines a slash and a combining mark into one character; to the system it remains a slash.
     @Test(arguments: [
         ("/a/b", "/a"), ("a/b", "a"), ("a", "."), ("/a", "/"), ("a/\u{301}b", "a"), ("/\u{301}b", "/"),
         ("/a/\u{301}/\u{301}", "/a/\u{301}"),
@@ -434,7 +434,7 @@ final class FileStoreTests: DirectorySuite {
         #expect(try FileStore.list(path("new"))?.count == 2)
     }
 
-    /// Two containers may each have a process 1 that works in the same directory.
+    /// Processes in two containers may both have the process ID 1 and work in the same directory.
     @Test func uniquePathsDoNotDependOnTheProcess() {
         let names = (0..<1000).map { _ in FileStore.uniquePath("/a") }
         #expect(Set(names).count == 1000)
@@ -445,7 +445,7 @@ final class FileStoreTests: DirectorySuite {
         var first = try DirectoryLock(directory)
         #expect(first != nil)
         #expect(try DirectoryLock(directory) == nil)
-        // Nothing shows the lock, and other directories are free.
+        // The lock creates no visible file and does not affect other directories.
         #expect(try names() == [])
         try FileStore.makeDirectories(path("other"))
         #expect(try DirectoryLock(path("other")) != nil)

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What a command may replace at a path that its user has named.
+/// Which outputs a command may replace at a path that the user specified.
 final class OutputTests: DirectorySuite {
     @Test func outputReplacesOnlyDirectoriesItMade() throws {
         let path = directory + "/output"
@@ -21,7 +21,7 @@ final class OutputTests: DirectorySuite {
         try place("second")
         #expect(try FileStore.list(path) == ["second"])
 
-        // A copy, as any other directory that is not empty, belongs to somebody else.
+        // A directory that the tool did not create is replaceable only while it is empty.
         let copy = directory + "/copy"
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
         try FileStore.checkReplaceable(copy)
@@ -38,7 +38,7 @@ final class OutputTests: DirectorySuite {
         #expect(try FileStore.list(path) == ["second"])
     }
 
-    /// Writing from a mapped file that was shortened fails in the system call, and not because of the output.
+    /// Writing from a truncated mapped file fails in the system call; the error refers to the source, not the output.
     @Test func truncatedMappedSourceIsReported() throws {
         let source = directory + "/source"
         try Data(repeating: 1, count: 1 << 20).write(to: URL(fileURLWithPath: source))

@@ -3,7 +3,7 @@ import Foundation
 import RemoteSettingsModel
 import Testing
 
-/// What is no document, and the numbers of property lists, are in commands/template-errors.txt.
+/// See commands/template-errors.txt for tests of invalid documents and of numbers in property lists.
 @Suite struct DefaultsDocumentTests {
     private func values(_ bytes: [UInt8]) throws -> [JSONValue.Member] {
         try DefaultsDocument(Bytes(bytes)).members.map { .init(key: $0.key, value: try $0.value.json(Self.text)) }
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Foundation writes both forms; both are the same values.
+    /// Both formats that Foundation writes are read as the same values.
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
     func foundationPropertyListsAreRead(_ format: PropertyListSerialization.PropertyListFormat) throws {
         let written: [String: Any] = [
@@ -54,8 +54,8 @@ import Testing
             uniqueKeysWithValues: members.map { ($0.key, $0.value.string ?? $0.value.number?.text ?? "?") })
     }
 
-    /// What Firebase's SDK for Android reads: it ignores the name of the root element, unknown elements and attributes,
-    /// and of several keys in an entry it uses the last one.
+    /// Firebase's SDK for Android ignores the name of the root element, unknown elements and attributes. If an entry
+    /// has several keys, it uses the last one.
     @Test func androidsXMLIsReadAsAndroidReadsIt() throws {
         let maps = [
             "<remote><entry><key>limit</key><value>3</value></entry></remote>",

@@ -3,16 +3,16 @@ import RemoteConfiguration
 import RemoteSettingsTesting
 import Testing
 
-/// What an app that moves from Firebase has in its code. That its names stay is in `Tests/Promises/api`.
+/// Code of an app that migrates from Firebase. `Tests/Promises/api` checks that the API names remain.
 struct FirebaseTests {
-    /// Firebase finds its project at `FirebaseApp.configure()`; here the collection is named once.
+    /// `configure` sets the collection once, as `FirebaseApp.configure()` sets the project.
     @Test func sharedRemoteConfigIsConfiguredOnce() async throws {
         struct Screen {
             @RemoteConfigProperty(key: "colour", fallback: "#f05138") var colour
             @RemoteConfigProperty(key: "items", fallback: [String]()) var items: [String]
         }
         let place = try ConfigPlace()
-        // The shared object keeps the place as long as the process.
+        // The shared object keeps `place` alive until the process exits, so its `deinit` never removes the directory.
         defer { try? FileManager.default.removeItem(at: place.directory) }
         try place.put("items", ["a", "b"])
         let configured = RemoteConfig.configure(
@@ -45,8 +45,7 @@ struct FirebaseTests {
     }
 }
 
-/// Objects as defaults, as Apple's systems have them: an overload of the same name and shape. What is ambiguous with it
-/// there would not compile here.
+/// The overload that takes objects, as on Apple platforms: calls that are ambiguous there do not compile here either.
 extension RemoteConfig {
     @_disfavoredOverload
     fileprivate func setDefaults(_ defaults: [String: NSObject]?) {

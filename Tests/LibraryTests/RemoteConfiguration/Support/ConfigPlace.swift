@@ -7,9 +7,9 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// A directory, a server with one collection, a clock and chance, of a test's own. The directory is removed at the end.
+/// A test fixture: a temporary directory, a server with one collection, and control over time and random numbers.
 final class ConfigPlace: Sendable {
-    /// A clock that stands still unless a test moves it, and chance as a test chooses it.
+    /// The clock and the random number that a test controls. The clock runs in real time unless frozen.
     struct World: Sendable {
         var offset: Int64 = 0
         var frozen: UInt64?
@@ -24,7 +24,7 @@ final class ConfigPlace: Sendable {
     var storage: String { directory.appending(path: "storage").path }
     var indexFile: String { "\(storage)/index.json" }
 
-    /// - Parameter address: where the server says that it is.
+    /// - Parameter address: the server's address.
     init(address: String = "https://settings.test") throws {
         directory = SteppedTime.folder.appending(path: "rc-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -36,25 +36,25 @@ final class ConfigPlace: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// The index as JSON, and what it has of the collection.
+    /// The index as JSON.
     func index() throws -> [String: Any] {
         let content = try Data(contentsOf: URL(fileURLWithPath: indexFile))
         return try #require(JSONSerialization.jsonObject(with: content) as? [String: Any])
     }
 
-    /// What the index has of the collection's states.
+    /// The collection's entry in the index.
     func entry() throws -> [String: Any] {
         (try index()["collections"] as? [String: Any])?[key] as? [String: Any] ?? [:]
     }
 
-    /// What remote config keeps.
+    /// Remote config's entry in the index.
     func kept() throws -> [String: Any]? {
         (try index()["configs"] as? [String: Any])?[collection.id] as? [String: Any]
     }
 
     private var key: String { "\(collection.id)@\(server.url.dropLast(3))" }
 
-    /// Changes the collection's entry, as somebody with write access can.
+    /// Changes the collection's entry, as an attacker with write access can.
     func changeEntry(_ change: (inout [String: Any]) throws -> Void) throws {
         var entry = try entry()
         try change(&entry)
@@ -69,7 +69,7 @@ final class ConfigPlace: Sendable {
         try JSONSerialization.data(withJSONObject: index).write(to: URL(fileURLWithPath: indexFile), options: .atomic)
     }
 
-    /// Changes what remote config keeps.
+    /// Changes remote config's entry.
     func changeState(_ change: (inout [String: Any]) throws -> Void) throws {
         var state = try #require(try kept())
         try change(&state)
@@ -82,7 +82,7 @@ final class ConfigPlace: Sendable {
         return URL(fileURLWithPath: "\(storage)/states/\(try #require(state["file"] as? String))")
     }
 
-    /// Puts another file in the place of the activated state, with an index that says what it is.
+    /// Replaces the file of the activated state, and updates the index to match.
     func replaceActivated(by content: String) throws {
         let digest = SHA256Digest(hashing: Bytes(utf8: content)).hex
         try Data(content.utf8).write(to: URL(fileURLWithPath: "\(storage)/states/\(digest)"), options: .atomic)
@@ -100,7 +100,7 @@ final class ConfigPlace: Sendable {
         }
     }
 
-    /// The time that code under test sees.
+    /// The current time for the code under test.
     var now: Timestamp {
         let real = HTTPEnvironment.system.now().milliseconds
         return world.withLock { Timestamp(milliseconds: UInt64(clamping: Int64($0.frozen ?? real) + $0.offset)) }
@@ -117,13 +117,13 @@ final class ConfigPlace: Sendable {
         config.log = { _ in }
         config.environment.now = { [self] in now }
         config.environment.random = { [self] in world.withLock { $0.random } }
-        // Time-outs are real, pauses are short.
+        // Timeouts use real time; shorter waits are cut to 2 ms.
         config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }
         change(&config)
         return config
     }
 
-    /// A remote config as a process that has just started has it.
+    /// Simulates a newly started process.
     func start(
         interval: Double = 0, perHour: Int = .max, activation: RemoteConfigActivation = .onRequest,
         installationID: String? = nil, _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -135,14 +135,14 @@ final class ConfigPlace: Sendable {
             activation: activation, installationID: installationID)
     }
 
-    /// Writes a parameter's default record, whose id is its key.
+    /// Writes a parameter's default record. Its ID is the key.
     func put(_ key: String, _ value: Any) throws { try collection.put(key, ["key": key, "value": value]) }
 
     func put(_ key: String, _ value: Any, id: String, filter: String, priority: Int = 0) throws {
         try collection.put(id, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
     }
 
-    /// Writes several parameters at once: there is no state in between.
+    /// Writes several parameters in one publication, without intermediate states.
     func put(all values: [String: Any]) throws {
         try collection.put(
             all: Dictionary(uniqueKeysWithValues: values.map { ($0.key, ["key": $0.key, "value": $0.value]) }))
@@ -153,7 +153,7 @@ final class ConfigPlace: Sendable {
     /// Requests of all kinds so far.
     var requests: Int { server.requests.count }
 
-    /// Packages the collection in its present state, as `rsdump refresh` does.
+    /// Packages the current state of the collection, as `rsdump refresh` does.
     func package(as name: String = "dumps") async throws -> PackagedSource {
         let path = directory.appending(path: name).path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -172,14 +172,14 @@ final class ConfigPlace: Sendable {
     }
 }
 
-/// A transport without a network.
+/// A transport that is always offline.
 struct NoNetwork: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         throw Failure(request.url, .unreachable("this test is offline"))
     }
 }
 
-/// A transport whose requests never end, cancelled or not, until it is let go.
+/// A transport whose requests hang, even if cancelled, until `letGo()` is called.
 final class HangingTransport: HTTPTransport {
     private let gone = Mutex(false)
 
@@ -197,14 +197,14 @@ extension RemoteConfig {
     func text(_ key: String) -> String { self[key].stringValue }
 }
 
-/// Collects what arrives, from any thread.
+/// A thread-safe array.
 final class Collector<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 
     var all: [Element] { elements.withLock { $0 } }
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
 
-    /// Waits until there are so many.
+    /// Waits until there are at least `count` elements.
     func has(_ count: Int) async throws {
         for _ in 0..<2000 where all.count < count { try await Task.sleep(for: .milliseconds(5)) }
         try #require(all.count >= count)

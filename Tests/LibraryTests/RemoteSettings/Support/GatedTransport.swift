@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 
-/// Holds back the requests whose URL has a text in it, until it is opened.
+/// Holds requests whose URL contains a given string until `open()` is called.
 final class GatedTransport: HTTPTransport {
     private let server: OriginTransport
     private let text: String
@@ -14,7 +14,7 @@ final class GatedTransport: HTTPTransport {
         self.text = text
     }
 
-    /// How many requests came to the gate.
+    /// The number of requests that reached the gate.
     var requests: Int { count.withLock { $0 } }
 
     func open() { isOpen.withLock { $0 = true } }

@@ -5,7 +5,7 @@ import SnapshotBundle
 
 @testable import RemoteSettings
 
-/// What somebody who can write to a storage directory sees and does there.
+/// A storage directory as seen and changed by an attacker with write access.
 struct StorageFiles {
     let storage: String
 
@@ -19,15 +19,15 @@ struct StorageFiles {
         try write(String(decoding: index.bytes.array, as: UTF8.self))
     }
 
-    /// Writes an index, whatever it is.
+    /// Writes any text as the index file.
     func write(_ text: String) throws {
         try FileManager.default.createDirectory(atPath: storage, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: indexFile, options: .atomic)
     }
 
-    /// The file of a stored state.
+    /// Returns the file of a stored state.
     ///
-    /// - Parameter name: the collection's name, if it is of one environment; else its key in the index.
+    /// - Parameter name: the collection's name, or its key in the index if it is stored for several environments.
     func file(_ name: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current) throws -> URL {
         let index = try index()
         guard let stored = index[index.key(name)][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
@@ -42,7 +42,7 @@ struct StorageFiles {
         try content.write(to: file)
     }
 
-    /// Puts a state in the place of the current one, with an index that says what it is.
+    /// Replaces the current state and updates its index entry.
     func replace(_ name: String, by content: Data) throws {
         let bytes = Bytes([UInt8](content))
         let digest = SHA256Digest(hashing: bytes)
@@ -61,12 +61,12 @@ struct StorageFiles {
         }
     }
 
-    /// The names of the stored states.
+    /// The file names of the stored states.
     var states: [String] { (try? FileManager.default.contentsOfDirectory(atPath: "\(storage)/states")) ?? [] }
 }
 
 extension StorageIndex {
-    /// The key of a collection that is of one environment.
+    /// Returns the key of a collection that is stored for one environment.
     func key(_ name: String) -> String { collections.keys.filter { $0.hasPrefix("\(name)@") }.min() ?? name }
 }
 

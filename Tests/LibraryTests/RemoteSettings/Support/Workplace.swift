@@ -6,14 +6,14 @@ import RemoteSettingsTesting
 import SnapshotBundle
 import Testing
 
-/// A directory and a server of a test's own. The directory is removed when the test ends.
+/// A test's separate directory and server. The directory is removed when the test ends.
 final class Workplace: Sendable {
     let directory: URL
     let server: OriginTransport
 
     var storage: String { directory.appending(path: "storage").path }
 
-    /// - Parameter address: where the server says that it is.
+    /// - Parameter address: the server's address.
     init(address: String = "https://settings.test") throws {
         directory = SteppedTime.folder.appending(path: "rs-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -24,7 +24,7 @@ final class Workplace: Sendable {
 
     func path(_ name: String) -> String { directory.appending(path: name).path }
 
-    /// A configuration for the test server. Pauses are short.
+    /// A configuration for the test server, with short pauses.
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
         var config = server.config
         config.log = { _ in }
@@ -32,7 +32,7 @@ final class Workplace: Sendable {
         return config
     }
 
-    /// Writes a file below the directory.
+    /// Writes a file in the directory.
     @discardableResult func write(_ text: String, to name: String) throws -> String {
         let url = directory.appending(path: name)
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -40,16 +40,16 @@ final class Workplace: Sendable {
         return url.path
     }
 
-    /// A service as a process that has just started has it.
+    /// A service as in a newly started process.
     ///
-    /// - Parameter name: the name of another storage directory.
+    /// - Parameter name: the name of the storage directory.
     func service(
         in name: String = "storage", _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) -> RemoteSettingsService {
         RemoteSettingsService(storageDirectory: path(name), config: config(change))
     }
 
-    /// A client of such a service.
+    /// A client of a new service.
     func client(
         _ collection: ServerCollection, in name: String = "storage",
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -57,7 +57,7 @@ final class Workplace: Sendable {
         service(in: name, change).makeClient(collectionName: collection.name)
     }
 
-    /// A collection with records of these ids, others with fields, and attachments: texts by the ids of their records.
+    /// Makes a collection: records by their ids, records with fields, and attached texts by the ids of their records.
     func collection(
         _ records: String..., with fields: [String: [String: Any]] = [:], attaching texts: [String: String] = [:]
     ) throws -> ServerCollection {
@@ -74,7 +74,7 @@ final class Workplace: Sendable {
         return collection
     }
 
-    /// Such a collection, and a client that has synced it.
+    /// Makes such a collection, and a client that has synced it.
     func synced(
         _ records: String..., with fields: [String: [String: Any]] = [:], attaching texts: [String: String] = [:]
     ) async throws -> (ServerCollection, RemoteSettingsClient) {
@@ -84,15 +84,15 @@ final class Workplace: Sendable {
         return (collection, client)
     }
 
-    /// Serves this changeset in the place of the collection's own, with the monitor as it is.
+    /// Serves this changeset instead of the collection's own; the monitor is unchanged.
     func serve(_ changeset: [String: Any], as collection: ServerCollection) throws {
         let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
         server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
     }
 
-    /// Packages collections in their present state, as `rsdump refresh` does.
+    /// Packages the current states of collections, as `rsdump refresh` does.
     ///
-    /// - Returns: the directory.
+    /// - Returns: the path of the directory.
     func package(
         _ collections: [ServerCollection], as name: String = "dumps", acceptsUnsigned: Bool = false,
         attachments: AttachmentRule = AttachmentRule(.all)
@@ -116,7 +116,7 @@ final class Workplace: Sendable {
 }
 
 extension ServerCollection {
-    /// The collection's changeset with other metadata.
+    /// The collection's changeset with changed metadata.
     func changeset(_ change: (inout [String: Any]) throws -> Void) throws -> [String: Any] {
         var answer = try changeset()
         var metadata = try #require(answer["metadata"] as? [String: Any])
@@ -131,7 +131,7 @@ extension ServerCollection {
     }
 }
 
-/// What the error of a sync says.
+/// Returns the text of the error with which a sync fails.
 func refusal(of client: RemoteSettingsClient, sourceLocation: SourceLocation = #_sourceLocation) async -> String {
     let error = await #expect(throws: RemoteSettingsError.self, sourceLocation: sourceLocation) {
         try await client.sync()
@@ -154,15 +154,15 @@ extension RemoteSettingsClient {
 
     func record(_ id: String) throws -> RemoteSettingsRecord { try #require(recordsByID?[id]) }
 
-    /// The records, after a sync if nothing is held; `nil` if there are none.
+    /// The records, after a sync if there are none yet; `nil` if it fails.
     func recordsOrSync() async -> [RemoteSettingsRecord]? { try? await fetchRecords(.init(sync: .ifEmpty)) }
 }
 
-/// The ids of what a client holds with their `last_modified`, for comparison with the server's state.
+/// The ids and `last_modified` of a client's records, for comparison with the server's state.
 func state(of client: RemoteSettingsClient) -> [String: UInt64]? { client.recordsByID?.mapValues(\.lastModified) }
 
 extension OriginTransport {
-    /// A set of collections as large as Mozilla's: 31 of them, with more than 2000 attachments in all.
+    /// Makes collections of Mozilla's size: 31, with more than 2000 attachments in total.
     func makeManyCollections() throws -> [ServerCollection] {
         try (0..<31).map { number in
             let collection = try makeCollection(["main", "blocklists", "security-state"][number % 3])

@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import Testing
 
-/// The rules of WHATWG HTML, section 9.2.6.
+/// Parsing of event streams by WHATWG HTML, section 9.2.6.
 struct EventStreamReaderTests {
-    /// Name and data of all events of a stream, which must be the same however the bytes are divided.
+    /// The name, data and ID of each event, which must not depend on how the bytes are divided.
     private func events(_ text: String) throws -> [String] {
         let bytes = Array(text.utf8)
         let whole = try events([bytes])

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import Testing
 @testable import RemoteSettingsHTTP
 
-/// When connections and requests are made, on a clock that moves to whatever is due next.
+/// When connections and requests are made. The clock jumps to the next step that is due.
 struct UpdateTimingTests {
     private static let app = UpdateTiming(jitter: .milliseconds(500), longestSilence: .seconds(3600))
     private static let start = 1_800_000_000_000
@@ -10,9 +10,9 @@ struct UpdateTimingTests {
     private var timing = Self.app
     private var now = Duration.zero
     private var chance = 0.5
-    /// How far the time of day was set.
+    /// How far the wall clock was changed.
     private var difference = Duration.zero
-    /// The answer to a connection; `nil` opens it.
+    /// The error with which connections fail, or `nil` to open them.
     private var refusal: UpdateEnd?
     /// The monitor's timestamp; `nil` if requests fail.
     private var monitor: Timestamp? = at(0)
@@ -26,7 +26,7 @@ struct UpdateTimingTests {
         timing.wantsConnection = true
     }
 
-    /// A timestamp of the server, so many seconds after the beginning.
+    /// The server's timestamp `seconds` after the start.
     private static func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(start + seconds * 1000)) }
 
     private var moment: Moment { Moment(uptime: now, time: Self.at(0).advanced(by: now + difference), chance: chance) }
@@ -37,7 +37,7 @@ struct UpdateTimingTests {
 
     private mutating func receive(_ message: UpdateMessage) -> UpdateEnd? { timing.record(message, at: moment) }
 
-    /// Does whatever is due for as long as it is said.
+    /// Advances the clock by `duration` and performs all steps that are due.
     private mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let next = timing.next, next.due < end {
@@ -57,7 +57,7 @@ struct UpdateTimingTests {
         now = end
     }
 
-    /// An open connection that has told the server's state.
+    /// Opens a connection and announces the server's current state.
     private mutating func open() {
         pass(.milliseconds(1))
         announce(monitor)
@@ -68,7 +68,7 @@ struct UpdateTimingTests {
 
     // MARK: Requests
 
-    /// The lies: false, early, doubled, far in the future, many at once, one each second.
+    /// Bad announcements (false, early, duplicate, far in the future, a flood) do not delay the genuine one.
     @Test func announcementIsFetchedDespiteLies() {
         var test = Self()
         test.open()
@@ -101,7 +101,7 @@ struct UpdateTimingTests {
         monitor = Self.at(1)
         pass(.seconds(60))
         #expect(gaps(asked) == [1, 2, 4].map { .seconds($0) })
-        // From then on it is held.
+        // Once the data has arrived, it is not requested again.
         for old in [1, 0, -1] { announce(Self.at(old)) }
         pass(.seconds(60))
         #expect(asked.count == 4)
@@ -117,7 +117,7 @@ struct UpdateTimingTests {
         #expect(asked.count == 13, "\(asked)")
     }
 
-    /// A late announcement is asked for by its own timestamp, for which a cache has no old answer.
+    /// A request contains the timestamp announced last, for which no cache has an outdated response.
     @Test mutating func requestNamesLastAnnouncedTimestamp() {
         open()
         announce(Self.at(90_000))
@@ -138,7 +138,7 @@ struct UpdateTimingTests {
             pass(.seconds(2))
         }
         #expect(asked.count >= 6)
-        // The truth ends that.
+        // A correct monitor timestamp ends the extra requests.
         monitor = Self.at(5)
         pass(.seconds(600))
         let count = asked.count
@@ -165,19 +165,19 @@ struct UpdateTimingTests {
         announce(Self.at(1))
         pass(.seconds(100))
         #expect(gaps(asked) == [1, 2, 4, 8, 16, 32].map { .seconds($0) })
-        // What is announced meanwhile is tried within a second, whatever failed before.
+        // A new announcement is requested within a second, despite earlier failures.
         announce(Self.at(2))
         pass(.seconds(1))
         #expect(asked.count == 8)
         pass(.seconds(60))
-        // Another network is a reason to try again, though not all the time.
+        // A network change causes a retry, but not every time.
         let count = asked.count
         for _ in 0..<59 {
             timing.retry(isOtherNetwork: true, at: now)
             pass(.seconds(1))
         }
         #expect(asked.count - count == 2)
-        // So is a connection.
+        // A new connection causes a retry too.
         end()
         pass(.seconds(3))
         monitor = Self.at(120)
@@ -202,7 +202,7 @@ struct UpdateTimingTests {
         pass(.seconds(600))
         #expect(asked.isEmpty && connected.count == count)
         monitor = Self.at(2)
-        // The next start knows it, too.
+        // The backoff also applies after a restart.
         #expect(timing.kept.isAsked && timing.kept.until - before == .seconds(630))
         var next = Self.app
         next.restore(timing.kept)
@@ -216,7 +216,7 @@ struct UpdateTimingTests {
         #expect(asked == [.seconds(2)])
     }
 
-    /// An announcement is lost, and nothing else is ever announced.
+    /// In case an announcement was lost, a server without announcements is still polled.
     @Test func silentServerIsPolledRarely() {
         var test = Self()
         test.open()
@@ -290,7 +290,7 @@ struct UpdateTimingTests {
         #expect((19...21).contains(connected.count))
     }
 
-    /// The device had no network yet when the connection was begun, and has one when it fails.
+    /// The device gets a network after a connection attempt has started and before it fails.
     @Test mutating func networkChangeWhileConnectingReconnects() {
         timing.recordConnecting(at: now)
         timing.retry(isOtherNetwork: true, at: now)
@@ -317,7 +317,7 @@ struct UpdateTimingTests {
         #expect(connected.count == 1 && timing.isOpen)
         pass(.milliseconds(6500))
         #expect(connected.count == 2 && timing.isOpen)
-        // A greeting promises no heartbeats.
+        // A heartbeat right after connecting does not imply regular heartbeats.
         _ = receive(.heartbeat)
         pass(.seconds(3590))
         #expect(connected.count == 2)

@@ -15,8 +15,8 @@ import Testing
         return try SourceDirectory(root).read()[0]
     }
 
-    /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
-    /// it. Here with fewer of them.
+    /// A source of 1.4 MB, with a condition of 16 KiB that 40,000 parameters use, once expanded to 640 MB before it was
+    /// refused. This test uses fewer parameters.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
     func expandedConditionsAreLimited(_ parameter: String) throws {
         let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
@@ -30,12 +30,12 @@ import Testing
         let problems = bounded.problems.problems
         #expect(problems.count == 1)
         #expect(problems.first?.problem.contains("the collection is too large") == true)
-        // The line is the first one that is too much.
+        // The error has the line of the first parameter over the limit.
         let line = try #require(problems.first?.line)
         #expect((40...110).contains(line), "\(line)")
     }
 
-    /// The value of a key for an app, as JSON; `default` for the app's own, `nil` if no record wins.
+    /// The value of a key for an app, as JSON; `default` for the app's default, `nil` if no record wins.
     private func value(_ source: CollectionSource, _ key: String, _ context: FilterContext) throws -> String? {
         let records = try source.records.map {
             Record(id: $0.id, json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}")))
@@ -117,10 +117,10 @@ import Testing
             if inside[1], try value(other, "a", context(number)) == "1" { both += 1 }
         }
         #expect((150...250).contains(counts[0]) && (330...470).contains(counts[1]), "\(counts)")
-        #expect((140...260).contains(both), "another seed has a population of its own")
+        #expect((140...260).contains(both), "a different seed selects devices independently")
         let source = try read(sample)
         for number in 0..<100 {
-            // One seed, one population; and a filter beside the percentage, with an `||` in it.
+            // The same seed selects the same devices. A filter with `||` is combined correctly with a percentage.
             #expect(try value(source, "half", context(number)) == value(source, "part", context(number)), "\(number)")
             #expect(try value(source, "part", context(number, "it")) == "0")
         }
@@ -138,8 +138,8 @@ import Testing
         #expect(!records.contains { $0.members.text.contains("description") || $0.members.text.contains("first page") })
     }
 
-    /// Texts of a type that is said stay texts, as Firebase's console publishes them. What is none of its type is in
-    /// commands/source-errors.txt.
+    /// Strings with an explicit type remain strings, as in Firebase's console. See commands/source-errors.txt for tests
+    /// of values that do not match their type.
     @Test func typedParameterTextsStayTexts() throws {
         let source = try read(
             """

@@ -10,9 +10,9 @@ import Darwin
 import Glibc
 #endif
 
-/// The forms of sources are in commands/source-layouts.txt, and what is wrong with them is in source-errors.txt.
+/// See commands/source-layouts.txt for tests of source layouts, and source-errors.txt for tests of errors.
 @Suite struct SourceDirectoryTests {
-    /// Reads sources of `files`, by their paths.
+    /// Writes `files`, given by path, and reads them as sources.
     private func read(_ files: [String: String]) throws -> [CollectionSource] {
         let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }

@@ -4,8 +4,8 @@ import Publish
 import RemoteSettingsModel
 import Testing
 
-/// Conditions of Firebase Remote Config against devices, with the result that its documentation gives, found by hand.
-/// Those that are refused are in commands/template-errors.txt.
+/// Firebase Remote Config conditions, with expected results derived by hand from its documentation. See
+/// commands/template-errors.txt for tests of refused conditions.
 @Suite struct FirebaseConditionTests {
     private static let device = FilterContext.app(
         version: "1.2.10", locale: "de-AT", country: "US", appID: "1:123:ios:abc", os: "iOS",
@@ -25,7 +25,7 @@ import Testing
         ("app.version.notContains(['3', '1.2'])", false, false),
         (#"app.version.matches(['^1\.'])"#, true, false), (#"app.version.matches(['^2', '10$'])"#, true, false),
         (#"app.version.matches(['^0'])"#, false, false),
-        // Not as texts: 1.2.9 comes before 1.2.10.
+        // Versions are not compared as strings: 1.2.9 is less than 1.2.10.
         ("app.version.>(['1.2.9'])", true, false), ("app.version.<(['1.2.9'])", false, false),
         ("app.version.>=(['1.2.10.0'])", true, false), ("app.version.==(['1.2.10'])", true, false),
         ("app.version.!=(['1.2.10'])", false, false), ("app.version.!=(['1.3'])", true, false),
@@ -50,7 +50,7 @@ import Testing
         ("app.firstOpenTimestamp > ('2025-01-01T09:00:00', 'Europe/Lisbon')", true, false),
         ("app.firstOpenTimestamp <= ('2025-01-01T09:00:00')", false, false),
         ("app.firstOpenTimestamp >= dateTime('2025-01-01T11:00:00', 'Europe/Oslo')", true, false),
-        // 2025-06-01T22:00:00Z is midnight in Oslo, in summer.
+        // 2025-06-01T22:00:00Z is midnight in Oslo in summer time.
         ("dateTime >= dateTime('2025-06-02T00:00:00', 'Europe/Oslo')", true, false),
         ("dateTime < dateTime('2025-06-02T00:00:00', 'Europe/Oslo')", false, false),
         ("device.dateTime >= dateTime('2025-06-01T22:00:01')", false, false),

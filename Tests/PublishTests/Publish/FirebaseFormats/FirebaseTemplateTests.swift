@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 
-/// What is wrong with templates, and how defaults files are read, is in commands/template-errors.txt.
+/// See commands/template-errors.txt for tests of invalid templates and of defaults files.
 @Suite struct FirebaseTemplateTests {
     private func template(_ text: String) throws -> FirebaseTemplate {
         try FirebaseTemplate(Bytes(utf8: text), file: "template", skipping: false)
@@ -49,14 +49,14 @@ import Testing
         let records = try records(made.source)
         func value(_ id: String) -> JSONValue? { records[id]?["value"] }
         #expect(value("greeting") == .string("Hi \"you\" \u{85} #1: yes"))
-        // Texts stay texts, whatever their type.
+        // Strings remain strings, whatever their type.
         #expect(value("flag") == .string("FALSE") && value("number") == .string("-007.50"))
         #expect(value("shape") == .string(#"{"a": [1, null, "no"]}"#))
         #expect(value("empty") == .string("") && value("on") == .string("yes") && value("title") == .string("T"))
         #expect(records["alone"]?["in_app_default"] == .bool(true) && records["own"] == nil)
         #expect(value("own--german") == .string("x"))
         #expect(records["flag--german"]?["in_app_default"] == .bool(true))
-        // The order of the conditions counts, not that of the values.
+        // Priorities follow the order of the conditions, not of the values.
         let greetings = records.filter { $0.key.hasPrefix("greeting--") }
         #expect(greetings["greeting--german"]?["priority"] == .count(1))
         let beta = try #require(greetings.first { $0.key.hasPrefix("greeting--beta-users") }?.value)
@@ -72,14 +72,14 @@ import Testing
         #expect(try records(template("{}").source).isEmpty)
     }
 
-    /// Brackets in a text nest nothing, however many there are.
+    /// Brackets inside a string do not count as nesting.
     @Test func firebaseTextOfBracketsIsKept() throws {
         let value = String(repeating: "[", count: 1_290)
         let found = try records(template(#"{"parameters": {"a": {"defaultValue": {"value": "\#(value)"}}}}"#).source)
         #expect(found["a"]?["value"] == .string(value))
     }
 
-    /// What publish would refuse later: here, a number that no double can hold.
+    /// The import refuses what `publish` would refuse later: here, a number too large for a double.
     @Test func firebaseImportRefusesUnpublishableNumber() {
         var text = SourceText()
         text.line(0, "records: {a: {v: 1e999}}")

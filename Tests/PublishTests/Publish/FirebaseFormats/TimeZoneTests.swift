@@ -5,9 +5,9 @@ import Testing
 
 @testable import Publish
 
-/// Time zones, beside Foundation's, which has a copy of the database of its own.
+/// Time zone conversions, checked against Foundation, which has a separate copy of the database.
 struct TimeZoneTests {
-    /// Zones whose rules have been the same for years, so that two versions of the database agree.
+    /// Zones whose rules have not changed for years, so different versions of the database agree.
     static let names = [
         "UTC", "Etc/GMT+3", "Europe/Berlin", "Europe/London", "Europe/Lisbon", "Europe/Dublin", "America/New_York",
         "America/Los_Angeles", "America/St_Johns", "America/Sao_Paulo", "America/Argentina/Buenos_Aires",
@@ -18,11 +18,11 @@ struct TimeZoneTests {
     @Test(arguments: names) func timeZoneMomentsMatchFoundation(name: String) throws {
         let zone = try #require(try SystemTimeZone(named: name))
         let other = try #require(TimeZone(identifier: name))
-        // Every 11 days and a bit, from 1971 to 2099.
+        // About every 11.6 days, from 1971 to 2099.
         for moment in stride(from: Int64(31_536_000), to: 4_070_908_800, by: 39_999 * 25) {
             let date = Date(timeIntervalSince1970: Double(moment))
             let wall = moment + Int64(other.secondsFromGMT(for: date))
-            // A time that clocks show twice has two moments.
+            // A local time that occurs twice has two moments, so this compares local times.
             let found = zone.moment(of: wall)
             let again = other.secondsFromGMT(for: Date(timeIntervalSince1970: Double(found)))
             #expect(found + Int64(again) == wall, "\(name) at \(moment)")
@@ -36,16 +36,16 @@ struct TimeZoneTests {
         for (text, offset): (String, Int64) in [
             ("2026-03-29T01:59:59Z", 3600), ("2026-03-29T03:00:00Z", 7200), ("2099-07-01T00:00:00Z", 7200),
             ("2026-10-25T01:59:59Z", 7200), ("2026-10-25T03:00:00Z", 3600),
-            // It does not exist; clocks show 03:30 then.
+            // This local time does not exist; clocks show 03:30 instead.
             ("2026-03-29T02:30:00Z", 3600),
         ] {
             #expect(try berlin.moment(of: wall(text)) == wall(text) - offset, "\(text)")
         }
     }
 
-    /// The process has the time zone that it had before.
+    /// A lookup does not change the time zone of the process.
     @Test func timeZoneLookupKeepsProcessZone() throws {
-        // No other test uses this zone. Those that run meanwhile use others.
+        // No other test uses this zone, so concurrent tests do not interfere.
         _ = try #require(try SystemTimeZone(named: "Antarctica/Troll")).moment(of: 0)
         #expect(ProcessInfo.processInfo.environment["TZ"]?.contains("Troll") != true)
     }

@@ -1,4 +1,4 @@
-"""The server's zip of a collection's attachments at the current state; it is outdated when the collection changes."""
+"""The server's zip of a collection's current attachments; it becomes outdated when the collection changes."""
 import json
 import pathlib
 import zipfile

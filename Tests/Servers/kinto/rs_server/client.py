@@ -139,7 +139,7 @@ class Server:
         return self.send("PATCH", self.collection_path(name), {"data": {"status": status}}, user=user)
 
     def publish(self, name):
-        """Requests a review as one user, and approves it as another one."""
+        """Requests a review as one user, and approves it as a different one."""
         self.set_status(name, "to-review")
         self.set_status(name, "to-sign", user=REVIEWER)
 
@@ -165,13 +165,13 @@ class Server:
         return time.time()
 
     def wait_for_ended_clients(self):
-        """Waits until the server has closed all connections of exited processes, whose last requests may still begin."""
+        """Waits until the server has closed the connections of all exited processes, whose last requests may not have begun."""
         place, close_wait = f":{int(self.url.split(':')[2].split('/')[0]):04X}", "08"
         while any(each[1].endswith(place) and each[3] == close_wait for each in map(str.split, open("/proc/net/tcp"))):
             time.sleep(0.01)
 
     def requests(self, since=0):
-        """The requests that began after a `log_position()`. A request is logged when its answer is complete, which for a
-        client that has exited may be during a later test."""
+        """The requests that began after a `log_position()`. A request is logged when its response is complete; for a client that
+        has exited, this may be during a later test."""
         with open(self.log, "rb") as log:
             return [entry for entry in map(json.loads, log) if entry["time"] >= since]

@@ -1,4 +1,4 @@
-"""Compresses JSON and PEM answers with gzip, as the CDN of Remote Settings does."""
+"""Compresses JSON and PEM responses with gzip, like the CDN of Remote Settings."""
 import gzip
 
 from .front import answer, collect

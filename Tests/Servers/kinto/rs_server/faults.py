@@ -1,15 +1,15 @@
 """Faults on demand. `PUT /__control__/faults [rule, ...]` replaces all rules; the first that matches a request is used.
 
     path        regular expression, searched in path and query
-    times, skip how often the rule applies (default: always), and how many matching requests pass before that
-    status      the answer instead of the application's, with `body` (text) and `headers`
+    times, skip how often the rule applies (default: always), and how many matching requests to skip first
+    status      replaces the application's response, with `body` (text) and `headers`
     body        alone: status 200 with this text
     redirect    a 302 to this URL
-    headers     added to the answer
+    headers     added to the response
     corrupt     true: the first byte of the body is changed
-    truncate    this number of bytes of the body, then the connection is closed
+    truncate    send only this number of bytes of the body, then close the connection
     slow        [bytes, seconds]: that many bytes at a time, with a pause after each
-    endless     true: a body without an end
+    endless     true: an endless body
 """
 import re
 import threading

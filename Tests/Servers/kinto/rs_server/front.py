@@ -68,7 +68,7 @@ class Front:
         return answer(start_response, status, headers, body)
 
     def _check_numbers(self, start_response, query):
-        """The answer of v2 to a parameter that is missing or not a number, or None."""
+        """Returns v2's error response if a parameter is missing or not a number, else None."""
         for name, largest in (("_expected", None), ("_since", YEAR_2100)):
             value = query.get(name)
             if value is None and name == "_since":
@@ -82,7 +82,7 @@ class Front:
         return None
 
     def _check_since(self, environ, start_response, pairs, query, name, v2):
-        """The answer to a `_since` that is not forwarded, or None."""
+        """Returns the response to a `_since` that is not forwarded to Kinto, else None."""
         raw = query["_since"]
         number = raw.strip('"')
         if number.isdigit() and int(number) > YEAR_2100:
@@ -96,7 +96,7 @@ class Front:
                 return answer(
                     start_response, "400 Bad Request", [("Content-Type", "application/json")],
                     json.dumps({"detail": detail}).encode())
-            # On the monitor only: a collection's changeset is still answered with its data.
+            # Only on the monitor: requests for a collection's changeset still get its data.
             if name == MONITOR:
                 start_response("204 No Content", [])
                 return []
@@ -129,7 +129,7 @@ class Front:
 
 
 def collect(app, environ):
-    """Runs a WSGI application to its end, and returns the status, the headers without the length, and the body."""
+    """Runs a WSGI application to completion, and returns the status, the headers without Content-Length, and the body."""
     kept = {}
 
     def start(status, headers, exc_info=None):

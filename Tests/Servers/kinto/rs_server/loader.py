@@ -14,8 +14,8 @@ class Loader:
     def load(self, dumps, names=(), synthesize=None):
         """Loads the given collections, by default all, with their timestamps.
 
-        An attachment whose bytes are beside the dump and match its record is published unchanged. With `synthesize`, any
-        other gets at most this number of reproducible bytes, and its record their hash and size.
+        An attachment whose bytes are next to the dump and match its record is published unchanged. With `synthesize`, any
+        other attachment gets at most this number of reproducible bytes, and its record gets their hash and size.
         """
         dumps = pathlib.Path(dumps)
         names = list(names) or sorted(f"{p.parent.name}/{p.stem}" for p in dumps.glob("*/*.json"))

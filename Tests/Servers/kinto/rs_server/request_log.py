@@ -1,4 +1,4 @@
-"""Writes a line of JSON for every answered request, except control requests; `bytes` is the size of the body as sent."""
+"""Writes a line of JSON for every completed request, except control requests; `bytes` is the size of the body as sent."""
 import json
 import threading
 import time
@@ -26,7 +26,7 @@ class RequestLog:
         return self._counted(self.app(environ, start), entry)
 
     def _counted(self, chunks, entry):
-        """Forwards the body. The line is written before the last chunk, so that a client with the answer finds it in the log."""
+        """Forwards the body. The line is written before the last chunk, so it is in the log when the client has the response."""
         entry["bytes"], held, logged = 0, None, False
         try:
             for chunk in chunks:

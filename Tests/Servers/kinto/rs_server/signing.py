@@ -1,9 +1,9 @@
 """Signs a collection's records as Remote Settings does, immediately after every write.
 
-How a collection is signed is a list of signature specifications, by default one; tests set others:
+Each collection has a list of signature specifications, by default one; tests set others:
     key      "leaf" (default) or "next"
     chain    a name in the PKI's `chains`; by default the one for the bucket and the key
-    tampered true: the signature is over other bytes
+    tampered true: the signature covers different bytes
     nochain  true: x5u is empty, as on a server that signs with a bare key
 """
 import base64
