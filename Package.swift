@@ -159,7 +159,7 @@ let package = Package(
         .target(
             name: "Publish",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter",
+                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter", "RemoteSettingsHTTP",
                 "ConfigParameters", "Dumps",
             ],
             path: "Sources/Publish/Publish"),

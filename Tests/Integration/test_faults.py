@@ -213,7 +213,7 @@ def test_edited_bundle_and_lock_fail_verification(dumps, entry):
     assert dumps.refresh().code == rsdump.DONE
     outcome = dumps.verify("--locked")
     assert outcome.code == rsdump.VERIFICATION, str(outcome)
-    assert re.search(f"^{ICONS} +failed: .*rsdump refresh --full", outcome.out, re.MULTILINE), str(outcome)
+    assert re.search(f"^{ICONS} +failed: .*rsdump refresh --dumps \\S+ --full", outcome.out, re.MULTILINE), str(outcome)
     mended = dumps.refresh("--full", ICONS)
     assert mended.code == rsdump.DONE, str(mended)
     assert dumps.verify("--locked").code == rsdump.DONE

@@ -61,7 +61,7 @@ extension Failure {
     }
 
     /// Returns an error for a lock file that lists no bundles.
-    static func nothingLocked(_ file: String) -> Self {
+    package static func nothingLocked(_ file: String) -> Self {
         Self(
             place: file, problem: "the file is missing, or lists no bundles",
             remedy: "fetch bundles with rsdump refresh, or give another dumps directory with --dumps")

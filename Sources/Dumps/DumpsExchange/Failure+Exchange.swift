@@ -5,7 +5,10 @@ import RemoteSettingsModel
 extension Failure {
     /// Returns the same error with a different file and entry.
     func moved(to file: String, entry: String?) -> Self {
-        Self(code, place: file, entry: entry, problem: problem, remedy: remedy)
+        let isDamaged = [.damaged, .malformed].contains(code)
+        return Self(
+            code, place: file, entry: entry, problem: problem,
+            remedy: isDamaged ? "get it from its source again" : remedy)
     }
 
     /// Returns an error for a folder that contains files that are not part of a mirror.

@@ -23,14 +23,12 @@ package struct CertificateRequest: Sendable {
     package init(pem: Bytes, place: String) throws(Failure) {
         let blocks = PEMText.blocks(PEMText.normalized(pem)).filter { $0.contains("CERTIFICATE REQUEST-----") }
         func refused(_ found: String) -> Failure {
-            Failure(
-                file: place, found: found,
-                remedy: "make one with: rsdump keys request DIR")
+            Failure(file: place, found: found, remedy: "make one with: rsdump keys request DIR --for signer")
         }
         guard blocks.count == 1 else {
             throw refused(
                 blocks.isEmpty
-                    ? "there is no certificate request in PEM format"
+                    ? "this is not a certificate request in PEM format"
                     : "there are \(blocks.count) certificate requests, but only one is allowed")
         }
         do {

@@ -20,7 +20,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// - Parameter place: the file or environment variable, for error messages.
     /// - Throws: ``Failure`` unless there is exactly one private key, which is a P-384 key and not encrypted.
     package init(pem: Bytes, place: String) throws(Failure) {
-        func refused(_ found: String, remedy: String = "make a key with: rsdump keys create DIR") -> Failure {
+        func refused(_ found: String, remedy: String = "give a P-384 key as rsdump keys writes it") -> Failure {
             Failure(file: place, found: found, remedy: remedy)
         }
         let text = PEMText.normalized(pem)
@@ -32,7 +32,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
             throw refused(
                 text.contains("BEGIN CERTIFICATE")
                     ? "this is a certificate, not a private key"
-                    : text.isEmpty ? "the private key is empty" : "there is no private key in PEM format"
+                    : text.isEmpty ? "the private key is empty" : "this is not a private key in PEM format"
             )
         }
         guard blocks.count == 1 else {

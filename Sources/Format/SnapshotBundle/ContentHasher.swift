@@ -14,9 +14,7 @@ package struct ContentHasher {
 
     package func finish() -> SHA256Digest {
         let digest = unsafe hasher.finalize().withUnsafeBytes { unsafe SHA256Digest(raw: RawSpan(_unsafeBytes: $0)) }
-        guard let digest else {
-            preconditionFailure("a SHA-256 hash has 32 bytes")
-        }
+        guard let digest else { preconditionFailure("a SHA-256 hash has 32 bytes") }
         return digest
     }
 }

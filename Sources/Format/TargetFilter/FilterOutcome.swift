@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// The result of a filter for a record. Only ``passed`` includes the record.
-package enum FilterOutcome: Hashable, Sendable {
+package enum FilterOutcome: Equatable, Sendable {
     /// The expression's value is `true`, or there is no expression.
     case passed
     /// The expression's value is `false`.

@@ -55,9 +55,10 @@ struct ForgeAPI: Sendable {
     /// Sends one request.
     ///
     /// - Throws: ``JobProblem`` with the host's own message.
+    @discardableResult
     func call(
-        _ method: HTTPMethod, _ path: String, _ query: [(String, String)] = [],
-        _ body: KeyValuePairs<String, JSONValue?>? = nil
+        _ method: HTTPMethod, _ path: String, query: [(String, String)] = [],
+        body: KeyValuePairs<String, JSONValue?>? = nil
     ) async throws -> JSONValue {
         do {
             let text = query.map { "\($0)=\(PercentEncoding.component($1))" }.joined(separator: "&")
@@ -142,7 +143,7 @@ struct GitHub: Forge {
         let owner = repository.split(separator: "/").first ?? ""
         let found = try await api.call(
             .get, "/pulls",
-            [("head", "\(owner):\(branch)"), ("base", base), ("state", "all"), ("per_page", "100")])
+            query: [("head", "\(owner):\(branch)"), ("base", base), ("state", "all"), ("per_page", "100")])
         return try api.list(found).compactMap { each in
             // A fork may belong to the same owner.
             let source = each["head"]?["repo"]?["full_name"]?.string ?? repository
@@ -161,14 +162,14 @@ struct GitHub: Forge {
     func open(_ text: RequestText, from branch: String, into base: String) async throws -> ReviewRequest {
         let opened = try request(
             try await api.call(
-                .post, "/pulls", [],
-                [
+                .post, "/pulls",
+                body: [
                     "title": .string(text.title), "body": .string(text.body), "head": .string(branch),
                     "base": .string(base),
                 ]))
         if !text.labels.isEmpty {
-            _ = try await api.call(
-                .post, "/issues/\(opened.number)/labels", [], ["labels": .array(text.labels.map(JSONValue.string))])
+            try await api.call(
+                .post, "/issues/\(opened.number)/labels", body: ["labels": .array(text.labels.map(JSONValue.string))])
         }
         if !text.reviewers.isEmpty {
             // A team is ORGANIZATION/TEAM.
@@ -176,23 +177,23 @@ struct GitHub: Forge {
             func list(_ parts: Int) -> JSONValue {
                 .array(names.filter { $0.count == parts }.compactMap(\.last).map(JSONValue.string))
             }
-            _ = try await api.call(
-                .post, "/pulls/\(opened.number)/requested_reviewers", [],
-                ["reviewers": list(1), "team_reviewers": list(2)])
+            try await api.call(
+                .post, "/pulls/\(opened.number)/requested_reviewers",
+                body: ["reviewers": list(1), "team_reviewers": list(2)])
         }
         return opened
     }
 
     func update(_ number: UInt64, _ text: RequestText) async throws {
-        _ = try await api.call(
-            .patch, "/pulls/\(number)", [], ["title": .string(text.title), "body": .string(text.body)])
+        try await api.call(
+            .patch, "/pulls/\(number)", body: ["title": .string(text.title), "body": .string(text.body)])
     }
 
     func close(_ request: ReviewRequest, saying comment: String) async throws {
-        _ = try await api.call(.post, "/issues/\(request.number)/comments", [], ["body": .string(comment)])
-        _ = try await api.call(
-            .patch, "/pulls/\(request.number)", [],
-            ["state": .string("closed"), "body": .string(RequestNotes.removed(from: request.body))])
+        try await api.call(.post, "/issues/\(request.number)/comments", body: ["body": .string(comment)])
+        try await api.call(
+            .patch, "/pulls/\(request.number)",
+            body: ["state": .string("closed"), "body": .string(RequestNotes.removed(from: request.body))])
     }
 }
 
@@ -206,7 +207,8 @@ struct GitLab: Forge {
 
     func requests(from branch: String, into base: String) async throws -> [ReviewRequest] {
         let found = try await api.call(
-            .get, "", [("source_branch", branch), ("target_branch", base), ("state", "all"), ("per_page", "100")])
+            .get, "",
+            query: [("source_branch", branch), ("target_branch", base), ("state", "all"), ("per_page", "100")])
         return try api.list(found).compactMap { each in
             let numbers = ["source_project_id", "target_project_id"].map { each[$0]?.number?.uint64 }
             return numbers[0] == numbers[1] ? try request(each) : nil
@@ -224,15 +226,15 @@ struct GitLab: Forge {
     func open(_ text: RequestText, from branch: String, into base: String) async throws -> ReviewRequest {
         var reviewers: [JSONValue] = []
         for name in text.reviewers {
-            guard let user = try users.list(await users.call(.get, "", [("username", name)])).first else {
+            guard let user = try users.list(await users.call(.get, "", query: [("username", name)])).first else {
                 throw JobProblem(.usage, "GitLab has no user \(MarkdownText.code(name))")
             }
             reviewers.append(.count(try users.number(user, "id")))
         }
         return try request(
             try await api.call(
-                .post, "", [],
-                [
+                .post, "",
+                body: [
                     "source_branch": .string(branch), "target_branch": .string(base), "title": .string(text.title),
                     "description": .string(text.body),
                     "labels": text.labels.isEmpty ? nil : .string(text.labels.joined(separator: ",")),
@@ -241,14 +243,13 @@ struct GitLab: Forge {
     }
 
     func update(_ number: UInt64, _ text: RequestText) async throws {
-        _ = try await api.call(
-            .put, "/\(number)", [], ["title": .string(text.title), "description": .string(text.body)])
+        try await api.call(.put, "/\(number)", body: ["title": .string(text.title), "description": .string(text.body)])
     }
 
     func close(_ request: ReviewRequest, saying comment: String) async throws {
-        _ = try await api.call(.post, "/\(request.number)/notes", [], ["body": .string(comment)])
-        _ = try await api.call(
-            .put, "/\(request.number)", [],
-            ["state_event": .string("close"), "description": .string(RequestNotes.removed(from: request.body))])
+        try await api.call(.post, "/\(request.number)/notes", body: ["body": .string(comment)])
+        try await api.call(
+            .put, "/\(request.number)",
+            body: ["state_event": .string("close"), "description": .string(RequestNotes.removed(from: request.body))])
     }
 }

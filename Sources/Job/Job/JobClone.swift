@@ -41,7 +41,8 @@ package struct JobClone: Sendable {
         self.remote = remote
         git = GitCommand(directory: top, seconds: 1800, access: .remote, settings: ["remote.\(remote).mirror=false"])
         guard try await git.run(["remote", "get-url", remote], limit: .whole).status == 0 else {
-            throw JobProblem(.usage, "this clone has no remote named \(remote); name one with --remote")
+            throw JobProblem(
+                .usage, "this clone has no remote named \(remote); add it with: git remote add \(remote) URL")
         }
     }
 
@@ -57,13 +58,11 @@ package struct JobClone: Sendable {
         return lock
     }
 
-    /// Returns the name of the remote's default branch. Uses the network.
-    package func defaultBranch() async throws -> String {
+    /// Returns the name of the remote's default branch; `nil` if it has none. Uses the network.
+    package func defaultBranch() async throws -> String? {
         let head = try await asking(["ls-remote", "--symref", remote, "HEAD"]).text.split(separator: "\n").first ?? ""
         let words = head.split(whereSeparator: \.isWhitespace)
-        guard words.count == 3, words[0] == "ref:", words[1].hasPrefix("refs/heads/") else {
-            throw JobProblem(.tryAgain, "\(remote) has no default branch; set the base branch with --base")
-        }
+        guard words.count == 3, words[0] == "ref:", words[1].hasPrefix("refs/heads/") else { return nil }
         return String(words[1].dropFirst("refs/heads/".count))
     }
 

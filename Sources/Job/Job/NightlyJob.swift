@@ -148,15 +148,12 @@ package struct NightlyJob: Sendable {
 extension NightlyJob {
     /// Finds the branch and its base on the remote.
     private mutating func prepare() async throws -> Place {
-        let base: String
-        let isDefault: Bool
-        if let given = options.base {
-            base = given
-            isDefault = options.branch != nil ? true : try await clone.defaultBranch().exact == given.exact
-        } else {
-            (base, isDefault) = (try await clone.defaultBranch(), true)
+        let usual = options.base == nil || options.branch == nil ? try await clone.defaultBranch() : nil
+        guard let base = options.base ?? usual else {
+            throw JobProblem(.tryAgain, "the remote has no default branch; set the base branch with --base")
         }
-        let branch = options.branch ?? "remote-settings-\(options.dumps)" + (isDefault ? "" : "-for-\(base)")
+        let suffix = base.exact == usual?.exact ? "" : "-for-\(base)"
+        let branch = options.branch ?? "remote-settings-\(options.dumps)\(suffix)"
         for name in [branch, base]
         where try await clone.git.run(["check-ref-format", "refs/heads/\(name)"], limit: .whole).status != 0 {
             throw JobProblem(.usage, "\(MarkdownText.code(name)) is not a valid branch name")
@@ -375,10 +372,8 @@ extension NightlyJob {
         guard try await !clone.entries(commit, [path]).isEmpty else { return [:] }
         return try LockFile(parsing: try await clone.file(path, in: commit), path: path).collections
     }
-}
 
-// MARK: - The check of a commit
-extension NightlyJob {
+    // MARK: - The check of a commit
     /// Checks the commit of the clone, and that the command of `--before-commit` makes the files that it has. Refreshes
     /// nothing, and uses no network.
     package mutating func verifyCommit() async -> ExitStatus {
@@ -416,10 +411,8 @@ extension NightlyJob {
                 "the commit does not match the output of --before-commit (\(MarkdownText.codes(others)))")
         }
     }
-}
 
-// MARK: - The request
-extension NightlyJob {
+    // MARK: - The request
     /// Whether there is somebody to ask about requests.
     private var asksForge: Bool { options.opensRequest && forge != nil }
 

@@ -14,10 +14,8 @@ extension Failure {
     static func tooMany(line: Int? = nil) -> Self {
         Self(.overLimit, line: line, problem: "there are more than \(Limits.jsonValues) values")
     }
-}
 
-// Why a record is not a parameter.
-extension Failure {
+    // MARK: Why a record is not a parameter
     private static func notParameter(_ problem: String) -> Self {
         Self(
             .malformed, problem,

@@ -92,7 +92,7 @@ package struct ParameterSet: Sendable {
 
 /// The record that determines a key's value in one context, and the reasons that the others do not.
 package struct ParameterExplanation: Sendable {
-    package enum Verdict: Hashable, Sendable {
+    package enum Verdict: Equatable, Sendable {
         case wins
         /// The record's filter passes, but the record with this id precedes it.
         case outranked(by: String)

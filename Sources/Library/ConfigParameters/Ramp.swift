@@ -96,7 +96,6 @@ extension Ramp: CustomStringConvertible {
     }
 
     private static func date(_ time: Timestamp) -> String {
-        let text = time.rfc3339
-        return text.replacing("T00:00:00.000Z", with: "").replacing(".000Z", with: "Z")
+        time.rfc3339.replacing("T00:00:00.000Z", with: "").replacing(".000Z", with: "Z")
     }
 }

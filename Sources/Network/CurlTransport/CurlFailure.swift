@@ -21,7 +21,7 @@ struct CurlFailure {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             .unreachable("host not found (\(text))")
         case CURLE_COULDNT_CONNECT where systemError != 0:
-            .unreachable("\(text) (\(unsafe String(cString: strerror(systemError))))")
+            .unreachable(unsafe String(cString: strerror(systemError)))
         case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED:
             .unreachable(text)
         case CURLE_OPERATION_TIMEDOUT:

@@ -29,9 +29,7 @@ package final class CurlTransport: HTTPTransport {
         loop = CurlLoop(connectionsPerHost: max(1, connectionsPerHost), authorities: .ofEnvironment)
     }
 
-    deinit {
-        loop.close()
-    }
+    deinit { loop.close() }
 
     package func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         let answer = AnswerBuffer(mostBuffered: CurlTransfer.mostBuffered)

@@ -165,9 +165,7 @@ package final class BufferedBody: HTTPBody {
         self.stop = stop
     }
 
-    deinit {
-        stop()
-    }
+    deinit { stop() }
 
     /// Waits for the head of the response.
     package func head() async throws(Failure) -> AnswerBuffer.Head {

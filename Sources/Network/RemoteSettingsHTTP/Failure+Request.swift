@@ -35,10 +35,8 @@ extension Failure {
         for scalar in text.unicodeScalars { out.append(isControl(scalar) ? " " : scalar) }
         return String(out)
     }
-}
 
-// What the callers of a request decide by.
-extension Failure {
+    // MARK: Properties from which the callers decide how to react
     /// The phase that took too long; `nil` for all other failures.
     private var phase: TimeoutPhase? {
         if case .timeout(let phase)? = cause { phase } else { nil }
@@ -76,10 +74,8 @@ extension Failure {
         default: nil
         }
     }
-}
 
-// The reasons and their sentences.
-extension Failure {
+    // MARK: The reasons and their sentences
     package static let cancelled = Self(.cancelled, "cancelled")
 
     /// The URL uses plain `http` for a remote host, which the configuration does not allow.
@@ -97,15 +93,13 @@ extension Failure {
     ///
     /// - Parameter body: the beginning of the response, at most ``ServerClient/errorBodyBytes``.
     package static func status(_ code: Int, body: String) -> Self {
-        let text = sentence(inJSON: body) ?? body
+        let text = sentence(inJSON: body) ?? (body.hasPrefix("<") ? "a web page; check the server's URL" : body)
         return Self(.status(code), "the server answered \(code)\(text.isEmpty ? "" : ": \(VisibleText.excerpt(text))")")
     }
 
     /// Returns the human-readable sentence in Kinto's JSON error document; `nil` for any other body.
     private static func sentence(inJSON body: String) -> String? {
-        guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body)) else {
-            return nil
-        }
+        guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body)) else { return nil }
         return [error["message"]?.string, error["error"]?.string].compactMap(\.self).first { !$0.isEmpty }
     }
 
@@ -126,7 +120,9 @@ extension Failure {
             .timeout, "the transfer was slower than \(least) bytes per second for \(seconds) s", cause: .timeout(.body))
     }
 
-    package static func unreachable(_ why: String) -> Self { Self(.unreachable, "cannot connect: \(why)") }
+    package static func unreachable(_ why: String) -> Self {
+        Self(.unreachable, "cannot connect: \(why)", remedy: "check the server's URL and the network")
+    }
 
     package static func tls(_ why: String) -> Self { Self(.tls, "cannot establish a TLS connection: \(why)") }
 

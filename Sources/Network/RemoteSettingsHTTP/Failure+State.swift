@@ -67,7 +67,7 @@ extension Failure {
     /// Returns this error as "the server does not have the collection".
     func asUnknownCollection() -> Self {
         Self(
-            .missing, place: place, problem: "the server has no such collection (\(problem))",
+            .missing, problem: "the server has no such collection (\(status.map { "\($0) for " } ?? "")\(place))",
             cause: .unknownCollection(status: status))
     }
 

@@ -58,7 +58,7 @@ package struct HTTPURL: Hashable, Sendable {
             throw Failure(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
-            throw Failure(text, .invalidURL("the scheme \(name) is not supported; use https"))
+            throw Failure(text, .invalidURL("it does not begin with https:// or http://"))
         }
         guard let authority = parts.authority else { throw Failure(text, .invalidURL("it has no host")) }
         let (host, port) = try Self.hostAndPort(authority, of: text)
@@ -144,9 +144,7 @@ package struct HTTPURL: Hashable, Sendable {
         let digits = rest.dropFirst()
         guard rest.first == ":", digits.count <= 5, digits.utf8.allSatisfy({ (48...57).contains($0) }),
             let port = Int(digits), (1...65535).contains(port)
-        else {
-            throw Failure(text, .invalidURL("its port is not a number from 1 to 65535"))
-        }
+        else { throw Failure(text, .invalidURL("its port is not a number from 1 to 65535")) }
         return (host, port)
     }
 

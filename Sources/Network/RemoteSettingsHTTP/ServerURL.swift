@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
 ///
@@ -33,6 +34,9 @@ package struct ServerURL: Hashable, Sendable {
         case "stage": self = .stage
         case "dev": self = .dev
         default:
+            guard text.contains(":") else {
+                throw Failure(text, .invalidURL("write prod, stage, dev, or a full URL such as https://example.org/v2"))
+            }
             let given = try HTTPURL(text)
             guard given.query == nil else {
                 throw Failure(text, .invalidURL("a server's base URL must not have a query"))
@@ -70,6 +74,12 @@ package struct ServerURL: Hashable, Sendable {
 
     /// Returns whether both are the same server, regardless of the protocol version.
     package func isSameServer(as other: ServerURL) -> Bool { withoutVersion == other.withoutVersion }
+
+    /// The built-in roots of this server; `nil` if it is not one of Mozilla's.
+    package var mozillaRoots: TrustAnchors? {
+        if isSameServer(as: .production) { return .mozillaProduction }
+        return [Self.stage, .dev].contains(where: isSameServer) ? .mozillaStaging : nil
+    }
 
     /// The base URL with a trailing slash: the URL of the root document, and the base of relative references.
     package var root: HTTPURL { url.appending(path: "/") }

@@ -106,9 +106,7 @@ package final class OriginResource: Sendable {
         case .compressing:
             compressed.get {
                 guard case .segments(let segments) = content, let packed = GzipMember.compress(segments, level: 6)
-                else {
-                    return nil
-                }
+                else { return nil }
                 return packed.count < content.count ? [packed] : nil
             }
         }

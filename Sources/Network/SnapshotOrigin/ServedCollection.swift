@@ -192,7 +192,6 @@ private struct ServedChange {
 extension Bytes {
     /// Returns the elements of a JSON array, separated by commas and without its brackets.
     fileprivate static func list(_ elements: [Bytes]) -> [Bytes] {
-        let comma = Bytes(utf8: ",")
-        return Array(elements.map { [$0] }.joined(separator: [comma]))
+        Array(elements.map { [$0] }.joined(separator: [Bytes(utf8: ",")]))
     }
 }

@@ -38,9 +38,7 @@ package final class URLSessionTransport: HTTPTransport {
         session = URLSession(configuration: configuration, delegate: transfers, delegateQueue: nil)
     }
 
-    deinit {
-        session.finishTasksAndInvalidate()
-    }
+    deinit { session.finishTasksAndInvalidate() }
 
     package func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {

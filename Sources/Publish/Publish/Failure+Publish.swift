@@ -24,9 +24,11 @@ extension Failure {
     }
 
     /// The current bundle is damaged or differs from its entry in the lock file.
-    package static func damaged(_ id: CollectionID, _ problem: String) -> Self {
-        Self(
-            .damaged, place: "\(id)", problem: "the current bundle cannot be used: \(problem)",
+    package static func damaged(_ id: CollectionID, _ error: any Error) -> Self {
+        var cause = error as? Failure ?? Self(problem: "\(error)")
+        cause.remedy = nil
+        return Self(
+            .damaged, place: "\(id)", problem: "the current bundle cannot be used: \(cause)",
             remedy: "restore it with git, or check it with: rsdump verify")
     }
 

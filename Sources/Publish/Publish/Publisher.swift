@@ -1,5 +1,6 @@
 import ContentSigning
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -146,7 +147,7 @@ package struct Publisher: Sendable {
             } catch let error as Failure where error.isOfTrust {
                 return .notVouched(id, "\(error)")
             } catch {
-                return .damaged(id, "\(error)")
+                return .damaged(id, error)
             }
         }
     }
@@ -263,7 +264,7 @@ package struct Publisher: Sendable {
             }
             return Held(unverified: unverified, entry: entry, vouched: vouched)
         } catch  where !error.isOfMachine {
-            throw Failure.damaged(id, "\(error)")
+            throw Failure.damaged(id, error)
         }
     }
 
@@ -332,7 +333,7 @@ package struct Publisher: Sendable {
     /// that they sync with.
     private func server(_ configuration: DumpsConfiguration?) throws(Failure) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
-        guard server.hasPrefix("http") else {
+        guard try ServerURL(server, allowPlainHTTP: true).mozillaRoots == nil else {
             throw Failure(
                 place: directory.configurationPath,
                 problem: "you cannot publish for \(server), which is Mozilla's server",
@@ -376,7 +377,7 @@ package struct Publisher: Sendable {
             ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json) else {
-            throw Failure.damaged(state.collection, "its metadata is not an object")
+            throw Failure.damaged(state.collection, Failure(problem: "its metadata is not an object"))
         }
         let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
         let json = JSONText.compact(

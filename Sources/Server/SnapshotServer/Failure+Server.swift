@@ -1,13 +1,7 @@
-import Dumps
 import RemoteSettingsModel
 
 // The reasons why a server cannot start.
 extension Failure {
-    /// Returns an error for a dumps directory that has no lock file at this path.
-    static func noLock(_ path: String) -> Self {
-        Self(place: path, problem: "there is no lock file", remedy: "create one with: rsdump refresh")
-    }
-
     /// Returns an error for an address that the server cannot listen on.
     static func address(_ host: String, port: Int, _ problem: String, remedy: String) -> Self {
         Self(problem: "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)", remedy: remedy)

@@ -74,7 +74,7 @@ package struct OriginServer: Sendable {
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {
-        guard configuration.isWatching || directory.hasLock else { throw Failure.noLock(directory.lockPath) }
+        guard configuration.isWatching || directory.hasLock else { throw Failure.nothingLocked(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
             logger.warning("the server will crash if a bundle is truncated while it is served")

@@ -70,6 +70,7 @@ struct RSDump: AsyncParsableCommand {
         do {
             try checkArguments()
             var command = try parseAsRoot()
+            showDirectory(in: CommandLine.arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -81,7 +82,13 @@ struct RSDump: AsyncParsableCommand {
                 Console.error(unknownCommand(CommandLine.arguments.dropFirst()) ?? fullMessage(for: error))
                 exit(withError: ExitStatus.usage.code)
             // The parser reports a request for help or for the version as an error too.
-            case .success: exit(withError: error)
+            case .success:
+                let words = CommandLine.arguments.dropFirst()
+                guard words.first == "help", let message = unknownCommand(words.dropFirst()) else {
+                    exit(withError: error)
+                }
+                Console.error(message)
+                exit(withError: ExitStatus.usage.code)
             case let code where error is ExitCode: exit(withError: code)
             default:
                 let failure = CommandFailure(error)
@@ -92,10 +99,23 @@ struct RSDump: AsyncParsableCommand {
         }
     }
 
+    /// Adds the `--dumps` option of this command to the commands in its messages, so that they can be pasted. `nightly`
+    /// works in a directory of its own.
+    private static func showDirectory(in arguments: [String]) {
+        let words = arguments.flatMap { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        guard arguments.dropFirst().first != "nightly",
+            let path = words.drop(while: { $0 != "--dumps" }).dropFirst().first,
+            path == ShellWord.quoted(path), !path.hasPrefix("git:")
+        else { return }
+        for name in ["add", "remove", "pin", "refresh", "verify", "publish", "merge"] {
+            Console.show("rsdump \(name) --dumps \(path)", for: "rsdump \(name)")
+        }
+    }
+
     /// Returns a message about a misspelled command; `nil` if there is none that is similar.
     private static func unknownCommand(_ arguments: ArraySlice<String>) -> String? {
         var command: any ParsableCommand.Type = Self.self
-        for name in arguments where !name.hasPrefix("-") {
+        for name in arguments.prefix(while: { !$0.hasPrefix("-") }) {
             var names: [String] = []
             var next: (any ParsableCommand.Type)?
             for subcommand in command.configuration.subcommands {
@@ -103,8 +123,10 @@ struct RSDump: AsyncParsableCommand {
                 if subcommand._commandName.exact == name.exact { next = subcommand }
             }
             guard let next else {
-                guard let similar = name.mostSimilar(in: names) else { return nil }
-                return "Error: there is no command \(VisibleText.quote(name)); did you mean \(similar)?"
+                guard !names.isEmpty else { return nil }
+                let similar = name.mostSimilar(in: names).map { "did you mean \($0)?" }
+                return
+                    "Error: there is no command \(VisibleText.quote(name)); \(similar ?? "list all with: rsdump help")"
             }
             command = next
         }

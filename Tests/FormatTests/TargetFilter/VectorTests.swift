@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import TargetFilter
 import Testing
 
-/// `Tests/Vectors/target-filters.json` contains the results of a real Firefox (`Tests/Firefox`), except for vectors that
+/// `Tests/Vectors/target-filters.json` contains the results of a real Firefox (`test_firefox.py`), except for vectors that
 /// differ and state Firefox's result.
 struct VectorTests {
     @Test func firefoxVectors() throws {

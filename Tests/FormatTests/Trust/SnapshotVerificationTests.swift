@@ -44,9 +44,7 @@ struct SnapshotVerificationTests {
 
     private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [Failure]? {
         let error = failure { try snapshot.verified(with: chains) }
-        guard let failures = error?.signatures, error == .noValidSignature(failures) else {
-            return nil
-        }
+        guard let failures = error?.signatures, error == .noValidSignature(failures) else { return nil }
         return failures.map(\.reason)
     }
 

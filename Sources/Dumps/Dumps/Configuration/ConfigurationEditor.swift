@@ -138,8 +138,7 @@ extension ConfigurationEditor {
         ///
         /// - Returns: each collection once, with its position, sorted by position.
         func places(for ids: [CollectionID]) -> [(position: Int, id: CollectionID)] {
-            var seen: Set<CollectionID> = []
-            let ids = ids.filter { seen.insert($0).inserted }
+            let ids = ids.uniqued()
             let names = keys.map(\.name)
             guard names == names.sorted() else { return ids.map { (end, $0) } }
             var later = keys[...]

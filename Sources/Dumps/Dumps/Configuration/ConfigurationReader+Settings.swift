@@ -99,9 +99,7 @@ extension ConfigurationReader {
         default: throw error(node, "compression cannot be \(shown(node))", remedy: "write deflate or stored")
         }
     }
-}
 
-extension ConfigurationReader {
     /// Parses a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
     func budget(_ node: YAMLNode, isOfAll: Bool) throws(Failure) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
@@ -117,9 +115,7 @@ extension ConfigurationReader {
         }
         return (budget, total)
     }
-}
 
-extension ConfigurationReader {
     /// Parses a mapping of guards. A guard that is not in the mapping keeps its value.
     func guards(_ node: YAMLNode, into guards: inout Guards) throws(Failure) {
         for (key, value) in try mapping(node, "guards") {

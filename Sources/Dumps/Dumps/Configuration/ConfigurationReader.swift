@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
@@ -43,7 +44,11 @@ package struct ConfigurationReader {
                             "write \(DumpsConfiguration.version), or update rsdump if the file is for a newer version"
                     )
                 }
-            case "server": configuration.server = try string(value, "server")
+            case "server":
+                configuration.server = try string(value, "server")
+                do { _ = try ServerURL(configuration.server, allowPlainHTTP: true) } catch {
+                    throw self.error(value, "\(error)", remedy: "correct the server")
+                }
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
             case "catalogue": configuration.hasCatalogue = true
@@ -222,7 +227,9 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> Failure {
-        return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
+        let similar = key.string?.mostSimilar(in: known).map { "did you mean \($0)?" }
+        return error(
+            key, "unknown key \(shown(key))", remedy: similar ?? "the keys here are \(known.joined(separator: ", "))")
     }
 
     func error(_ node: YAMLNode, _ problem: String, remedy: String) -> Failure {

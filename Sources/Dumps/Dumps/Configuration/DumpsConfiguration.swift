@@ -105,9 +105,7 @@ extension DumpsConfiguration {
 
     private func roots(file: String) throws -> TrustAnchors {
         if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
-        let url = try serverURL()
-        if url.isSameServer(as: .production) { return .mozillaProduction }
-        if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
+        if let roots = try serverURL().mozillaRoots { return roots }
         if trust.acceptsUnsigned { return TrustAnchors([]) }
         throw Failure(
             place: file, problem: "no trusted root is configured for \(server)",

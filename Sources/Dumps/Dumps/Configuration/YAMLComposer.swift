@@ -146,9 +146,12 @@ extension YAMLComposer {
     private func failure() -> Failure {
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is not enough memory"
         guard unsafe parser.pointee.error == YAML_READER_ERROR else {
+            // The only such characters that people type are tabs, @ and `.
             return Failure(
                 place: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
-                remedy: "correct this line")
+                remedy: problem.contains("cannot start any token")
+                    ? "indent with spaces, not with tabs; put a string that begins with @ or ` in quotes"
+                    : "correct this line")
         }
         // After an error, libyaml's marks lag behind its reader, so compute the line from the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)

@@ -49,10 +49,9 @@ package struct YAMLNode: Sendable {
     /// - Throws: ``Failure`` with the line of the problem.
     static func composed(_ text: Bytes, file: String, canBeJSON: Bool) throws(Failure) -> YAMLNode? {
         try refuseDirectives(text, file: file)
+        // The events contain pointers into the buffer, so it must exist until the tree is complete.
         return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(Failure) in
-            // The events contain pointers into the buffer, so it must exist until the tree is complete.
-            let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON)
-            return try composer.document()
+            try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON).document()
         }
     }
 

@@ -155,8 +155,7 @@ package struct DiffSide: Sendable {
         case .states(let states): return states[id]
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
-            let bundle = try directory.bundle(id)
-            return try ComparedSnapshot(bundle, lockedAs: entry)
+            return try ComparedSnapshot(directory.bundle(id), lockedAs: entry)
         case .revision(let repository, let revision, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
@@ -165,8 +164,7 @@ package struct DiffSide: Sendable {
                     .missing, file: name, expected: "the bundle in this commit's lock file", found: "none",
                     remedy: "use a different commit")
             }
-            let bundle = try BundleReader(bytes: bytes, name: name)
-            return try ComparedSnapshot(bundle, lockedAs: entry)
+            return try ComparedSnapshot(BundleReader(bytes: bytes, name: name), lockedAs: entry)
         }
     }
 

@@ -92,9 +92,12 @@ package struct DumpsDirectory: Sendable {
     /// - Throws: ``Failure``. If the file is missing, the error explains how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
+            guard try FileStore.size(path) == nil else {
+                throw Failure(place: path, problem: "this is a file", remedy: "give the dumps directory")
+            }
             throw Failure(
                 place: configurationPath, problem: "the file does not exist",
-                remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(ShellWord.quoted(path))")
+                remedy: "create it with: rsdump add BUCKET/COLLECTION")
         }
         return try ConfigurationReader.read(text, file: configurationPath)
     }
@@ -189,9 +192,7 @@ extension DumpsDirectory {
 
     /// The path of the file that lists pending `--on-change` commands, with the state that each was last notified of.
     package var hooksPath: String { "\(workPath)/on-change.json" }
-}
 
-extension DumpsDirectory {
     private static let gitAttributes = [
         "dumps.lock.json -text merge=rsdump",
         "*.zip -text merge=rsdump diff=rsdump",
@@ -212,9 +213,7 @@ extension DumpsDirectory {
             file, below: path, with: present.appending(lines: missing), limit: Self.configurationBytes)
         return true
     }
-}
 
-extension DumpsDirectory {
     private var backoffPath: String { "\(workPath)/backoff.json" }
 
     /// Returns the backoffs requested by servers (`Backoff`, `Retry-After`), as stored by the last refresh. An

@@ -140,7 +140,8 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
                 throw Failure(
-                    .damaged, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
+                    .damaged, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)",
+                    remedy: "give a bundle of this collection")
             }
             listing.bundles.append(try bundle(at: path, head))
         } catch {

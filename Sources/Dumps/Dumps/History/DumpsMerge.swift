@@ -10,8 +10,9 @@ import SnapshotBundle
 ///
 /// A collection that the merged `dumps.yaml` does not list is removed.
 ///
-/// The merged `dumps.yaml` has the settings of both sides. If only one side has changed a setting since the ancestor,
-/// that side's value is used; if both have, ours is. States are verified with the merged trust settings.
+/// The merged `dumps.yaml` is the resolved file if there is one. Otherwise it has the settings of both sides. If only one
+/// side has changed a setting since the ancestor, that side's value is used; if both have, ours is. States are verified
+/// with the merged trust settings.
 package struct DumpsMerge: Sendable {
     /// The side chosen for a collection.
     package struct Choice: Sendable {
@@ -38,6 +39,7 @@ package struct DumpsMerge: Sendable {
     private let ours: Side
     private let theirs: Side
     private let base: Side?
+    private let resolved: DumpsConfiguration?
     /// The side that each merged bundle comes from.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
@@ -46,14 +48,16 @@ package struct DumpsMerge: Sendable {
     /// - Parameters:
     ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
     ///   - ancestor: the common ancestor; `nil` for the one found by git.
+    ///   - resolved: the merged `dumps.yaml` in the work tree; `nil` if it does not exist yet, or has conflicts.
     ///   - policy: a closure that creates the policy for the verification of bundles from the server and trust settings
     ///     of the merged `dumps.yaml`.
     /// - Throws: ``Failure``, also if neither state of a collection verifies.
     package init(
-        in directory: String, with name: String, ancestor: String? = nil,
+        in directory: String, with name: String, ancestor: String? = nil, resolved: DumpsConfiguration? = nil,
         policy: (DumpsConfiguration) throws -> TrustPolicy
     ) async throws {
         repository = try await GitRepository(containing: directory)
+        self.resolved = resolved
         ours = try await Self.side("HEAD", repository)
         theirs = try await Self.side(name, repository)
         if let ancestor {
@@ -63,7 +67,7 @@ package struct DumpsMerge: Sendable {
         } else {
             base = nil
         }
-        var settings = ours.configuration
+        var settings = resolved ?? ours.configuration
         settings.server = merged { $0.configuration.server }
         settings.allowsPlainHTTP = merged { $0.configuration.allowsPlainHTTP }
         settings.trust = merged { $0.configuration.trust }
@@ -134,7 +138,10 @@ package struct DumpsMerge: Sendable {
 
     /// Returns a setting of the merged `dumps.yaml`.
     private func merged<Value: Equatable>(_ value: (Side) -> Value) -> Value {
-        base.map(value) == value(ours) ? value(theirs) : value(ours)
+        if let resolved {
+            return value(Side(revision: ours.revision, lock: lock, configuration: resolved, hasConfiguration: true))
+        }
+        return base.map(value) == value(ours) ? value(theirs) : value(ours)
     }
 
     /// Chooses a side for a collection whose entries differ, or that the merged `dumps.yaml` does not list.

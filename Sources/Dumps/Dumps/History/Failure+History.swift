@@ -11,7 +11,7 @@ extension Failure {
     static func noRepository(directory: String, problem: String) -> Self {
         Self(
             place: directory, problem: "the directory is not in a git work tree (\(problem))",
-            remedy: "give a bundle or a folder of older bundles instead")
+            remedy: "run this in a clone of the repository that contains the dumps")
     }
 
     /// Returns an error for a name that does not refer to a commit of the repository.
@@ -19,8 +19,9 @@ extension Failure {
     /// - Parameter gap: the reason that older commits are missing, and the remedy.
     static func noRevision(directory: String, name: String, gap: String?) -> Self {
         Self(
-            place: directory, problem: "there is no commit named \(VisibleText.quote(name))",
-            remedy: gap ?? "list the commits with: git log")
+            place: directory, problem: "there is no commit named \(VisibleText.quote(name)) in this clone",
+            remedy: gap ?? (name == "HEAD" ? "commit the dumps first" : "if it exists elsewhere, run: git fetch --tags")
+        )
     }
 
     /// Returns an error for a value of `--at` that is not a name of a commit either.

@@ -12,10 +12,13 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     case revision(String)
 
     /// Parses a timestamp in milliseconds, a time in UTC, or a date, which means the last instant of that day in UTC.
-    /// Any other string is the name of a commit; returns `nil` if it cannot be one.
+    /// Any other string is the name of a commit; returns `nil` if it cannot be one. A number such as
+    /// 2020 is a year without a day, and not a timestamp.
     package init?(_ text: String) {
-        if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
-            self = .at(timestamp)
+        let years: ClosedRange<UInt64> = 1970...2999
+        if text.utf8.count <= 18, let time = Timestamp(text), time.milliseconds > 0, !years.contains(time.milliseconds)
+        {
+            self = .at(time)
         } else if let day = Pin.date(text) {
             self = .asOf(day.advanced(by: .milliseconds(86_399_999)))
         } else if let time = Timestamp(rfc3339: text) {
@@ -75,9 +78,7 @@ package struct PinState: Hashable, Sendable {
 
 extension PinState: Encodable {
     package func encode(to encoder: any Encoder) throws {
-        let behind = serverTimestamp.map {
-            Int64(clamping: $0.milliseconds) - Int64(clamping: pin.at.milliseconds)
-        }
+        let behind = serverTimestamp.map { Int64(clamping: $0.milliseconds) - Int64(clamping: pin.at.milliseconds) }
         try pin.encode(to: encoder)
         try encoder.encode(members: [
             "overdue": isOverdue, "serverTimestamp": serverTimestamp, "behindMilliseconds": behind,

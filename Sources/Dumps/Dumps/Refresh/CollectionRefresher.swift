@@ -157,8 +157,7 @@ extension CollectionRefresher {
             let old = try? CollectionMetadata(parsing: text).writtenMembers()
         else { return [] }
         let new = try snapshot.metadata.writtenMembers()
-        let different = Set(old).symmetricDifference(Set(new))
-        return Set(different.map { VisibleText.excerpt($0.key) }).sorted()
+        return Set(Set(old).symmetricDifference(new).map { VisibleText.excerpt($0.key) }).sorted()
     }
 
     /// Returns whether the current bundle, which has the server's records, can be kept.

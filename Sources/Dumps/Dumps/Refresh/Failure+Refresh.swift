@@ -63,9 +63,7 @@ extension Failure {
     ///
     /// - Parameter command: the command that can accept the state once, such as `rsdump refresh`.
     package static func guarded(_ id: CollectionID, _ violations: [GuardViolation], command: String) -> Self {
-        let reasons = violations.map {
-            "it violates \($0.isDefault ? "the default guard" : "the guard") \($0)"
-        }
+        let reasons = violations.map { "it violates \($0.isDefault ? "the default guard" : "the guard") \($0)" }
         return Self(
             .refused, problem: "the new state was rejected: \(reasons.joined(separator: "; "))",
             remedy: "if the state is correct, accept it with: \(command) --accept \(id)",

@@ -29,7 +29,8 @@ package struct MissedRefreshes: Sendable {
     package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
         guard let serverTimestamp, let missed = since(serverTimestamp, bundle: current) else { return nil }
         return
-            "the server's state is from \(serverTimestamp.rfc3339), but \(Counted.text(missed.count, "later commit")) "
-            + "of the dumps \(missed.count == 1 ? "does" : "do") not have it"
+            "the server has had this state since \(serverTimestamp.rfc3339), but "
+            + "\(Counted.text(missed.count, "commit")) of the dumps since then \(missed.count == 1 ? "does" : "do") not "
+            + "have it, so refreshes may have failed"
     }
 }

@@ -28,7 +28,7 @@ extension String {
     package func mostSimilar(in words: some Sequence<String>) -> String? {
         let distances = words.map { ($0, distance(to: $0)) }
         guard let (nearest, distance) = distances.min(by: { ($0.1, $0.0) < ($1.1, $1.0) }),
-            distance <= max(1, utf8.count / 3)
+            distance <= max(1, (utf8.count + 1) / 3)
         else { return nil }
         return nearest
     }

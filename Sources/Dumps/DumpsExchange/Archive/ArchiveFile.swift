@@ -65,9 +65,7 @@ final class ArchiveFile {
         else { throw damaged(nil) }
     }
 
-    deinit {
-        _ = unsafe archive_read_free(archive)
-    }
+    deinit { _ = unsafe archive_read_free(archive) }
 
     /// Whether a file begins like an archive. Does I/O.
     static func isArchive(_ path: String) -> Bool {
@@ -84,9 +82,7 @@ final class ArchiveFile {
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
-        else {
-            throw Failure(.malformed, file: path, found: "the name of an entry is not in UTF-8")
-        }
+        else { throw Failure(.malformed, file: path, found: "the name of an entry is not in UTF-8") }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {

@@ -125,8 +125,9 @@ package struct Export: Sendable {
         case .keep:
             throw Failure(
                 .usage, file: output, found: "it already exists",
-                remedy: "choose a different --output, or replace it with --force"
-                    + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
+                remedy: (layout.isUpdatable ? "replace only these collections in it with --update, " : "")
+                    + ((try? FileStore.checkReplaceable(output)) == nil ? "" : "replace all of it with --force, ")
+                    + "or choose a different --output")
         }
     }
 

@@ -42,7 +42,7 @@ package struct NamedParameters {
         if place.hasSuffix(".json") { return try records(ofFile: place) }
         let id = place.hasSuffix(".zip") ? nil : try? CollectionID(place)
         let path = id.map(directory.bundlePath) ?? place
-        guard try FileStore.exists(path) else {
+        guard try path.hasSuffix(".zip") && FileStore.exists(path) else {
             throw Failure(
                 .usage, file: path, found: "there is no such bundle",
                 remedy: "give the path of a .zip or .json file, or BUCKET/COLLECTION and --dumps DIR")

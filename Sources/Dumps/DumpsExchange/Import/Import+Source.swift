@@ -64,8 +64,8 @@ extension Import {
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
             throw Failure(
-                .usage, file: source.lockPath, found: "no bundles of the requested collections",
-                remedy: "give the directory or archive that contains them")
+                .usage, file: source.lockPath, found: "there is no lock file with such bundles",
+                remedy: "give a dumps directory, or an archive of one")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in
             (id, Result { try offer(source.bundlePath(id), of: id, as: entry) })

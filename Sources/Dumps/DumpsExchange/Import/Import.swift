@@ -194,6 +194,11 @@ package struct Import: Sendable {
         }
         let root = try root(of: path, scratch: directory.scratchPath)
         let folder = AttachmentFolder(root: root, folder: "")
+        if try ["manifest.json", "records.json"].allSatisfy({ try FileStore.exists("\(root)/\($0)") }) {
+            throw Failure(
+                .usage, file: path, found: "this is a bundle, not a server's ZIP file of attachments",
+                remedy: "import its dumps directory with --from dumps")
+        }
         if let entry = transaction.before.collections[id] {
             let bundle = try directory.bundle(id)
             let snapshot = try BundleVerifier(options.policy).snapshot(of: bundle, as: entry)

@@ -18,9 +18,7 @@ package final class BorrowedMemory: Sendable {
         unsafe self.release = release
     }
 
-    deinit {
-        unsafe release(buffer)
-    }
+    deinit { unsafe release(buffer) }
 
     /// The size in bytes.
     var count: Int { unsafe buffer.count }

@@ -77,10 +77,8 @@ extension Failure {
         let hex = String(byte, radix: 16, uppercase: true)
         return "byte 0x\(hex.count < 2 ? "0" : "")\(hex)"
     }
-}
 
-// MARK: Changesets and payloads. Their JSON is valid, but violates the rules of the server's API.
-extension Failure {
+    // MARK: Changesets and payloads. Their JSON is valid, but violates the rules of the server's API.
     /// The collection's metadata in this member is damaged. The position in `error` is relative to the metadata.
     static func metadata(_ error: Failure, member: String) -> Self {
         Self(error.code, "the collection's \(member) is damaged: in its text, \(error)")
@@ -134,10 +132,8 @@ extension Failure {
     static func notCanonical(problem: String) -> Self {
         Self(.malformed, "the payload is not canonical JSON: \(problem)")
     }
-}
 
-// MARK: Names, base64, and compressed streams
-extension Failure {
+    // MARK: Names, base64, and compressed streams
     /// A name violates a rule.
     ///
     /// - Parameter what: the kind of name, such as `bucket id`.

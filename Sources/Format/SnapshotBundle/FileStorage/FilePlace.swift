@@ -91,7 +91,9 @@ extension FileStore {
         _ prefix: String, ending: String = "", mode: mode_t = 0o777
     ) throws(Failure) -> String {
         let path = uniquePath(prefix) + ending
-        guard unsafe mkdir(path, mode) == 0 else { throw Failure("create the directory", path) }
+        guard unsafe mkdir(path, mode) == 0 else {
+            throw Failure("create a file or directory in", FileStore.parent(of: path))
+        }
         return path
     }
 

@@ -54,9 +54,7 @@ package struct AttachmentsZIP: Sendable {
             for _ in 0..<end.count {
                 guard offset <= end.directory.upperBound - ZIPLayout.centralSize,
                     raw.little(offset) == ZIPLayout.centralSignature
-                else {
-                    throw Failure(.malformed, file: name, found: "no central directory entry at byte \(offset)")
-                }
+                else { throw Failure(.malformed, file: name, found: "no central directory entry at byte \(offset)") }
                 let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
                 let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
                 let next =

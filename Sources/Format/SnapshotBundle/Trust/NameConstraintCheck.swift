@@ -46,9 +46,7 @@ struct NameConstraintCheck {
             permitted.isEmpty
                 || Self.isName(name[...])
                     && permitted.contains(where: { Self.isConstraint($0) && Self.matches(name, $0) })
-        else {
-            throw .nameNotPermitted(certificate, name: name, by: issuer, permitted: Array(permitted))
-        }
+        else { throw .nameNotPermitted(certificate, name: name, by: issuer, permitted: Array(permitted)) }
     }
 
     private func refuseUnsupported(_ certificate: ChainCertificate) throws(Failure) {

@@ -27,9 +27,7 @@ struct RawSignature: Sendable {
         guard bytes.count == Self.byteCount else { throw .wrongSignatureLength(found: bytes.count) }
         for (component, range) in [(SignatureComponent.r, 0..<48), (.s, 48..<96)] {
             let number = bytes[range]
-            guard number.contains(where: { $0 != 0 }) else {
-                throw .signatureOutOfRange(component, .zero)
-            }
+            guard number.contains(where: { $0 != 0 }) else { throw .signatureOutOfRange(component, .zero) }
             guard number.lexicographicallyPrecedes(Self.order) else {
                 throw .signatureOutOfRange(component, .notBelowOrder)
             }

@@ -68,9 +68,7 @@ struct PayloadBlocks {
         let (square, cube) = (trial.count * trial.count, trial.count * trial.count * trial.count)
         while least < 512 << 10, 2 * square > 5 * (least >> 14) * deflated * deflated,
             cube > 8 * (least >> 14) * deflated * deflated * deflated
-        {
-            least *= 2
-        }
+        { least *= 2 }
         return least
     }
 

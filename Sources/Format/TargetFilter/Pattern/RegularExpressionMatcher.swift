@@ -167,9 +167,7 @@ struct RegularExpressionMatcher {
         for (index, scalar) in scalars[start..<end].enumerated() {
             let other = scalars[position + index]
             guard scalar == other || (expression.ignoresCase && CaseFolding.fold(scalar) == CaseFolding.fold(other))
-            else {
-                return false
-            }
+            else { return false }
         }
         position += end - start
         return true

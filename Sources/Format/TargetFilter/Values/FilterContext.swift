@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// The names and preferences that an expression can refer to.
-package struct FilterContext: Sendable, Hashable {
+package struct FilterContext: Sendable, Equatable {
     package let root: FilterObject
     package let preferences: FilterPreferences
 
@@ -53,7 +53,7 @@ package struct FilterContext: Sendable, Hashable {
 }
 
 /// The preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
-package struct FilterPreferences: Sendable, Hashable {
+package struct FilterPreferences: Sendable, Equatable {
     /// All existing preferences and their values.
     package var values: [ExactString: FilterValue]
     /// The names of the preferences set by the user.

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 /// An object of the filter language. Its members keep their order, with constant-time lookup by name.
-package struct FilterObject: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
+package struct FilterObject: Equatable, Sendable {
+    package struct Member: Equatable, Sendable {
         fileprivate let name: ExactString
         package let value: FilterValue
 
@@ -40,7 +40,6 @@ package struct FilterObject: Hashable, Sendable {
 
     package static func == (left: FilterObject, right: FilterObject) -> Bool { left.members == right.members }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
 extension FilterObject: ExpressibleByDictionaryLiteral {

@@ -79,7 +79,7 @@ package enum FilterValue: Sendable {
 }
 
 /// Strings and keys are compared by their UTF-8 bytes, and never normalized.
-extension FilterValue: Hashable {
+extension FilterValue: Equatable {
     package static func == (left: FilterValue, right: FilterValue) -> Bool {
         switch (left, right) {
         case (.undefined, .undefined), (.null, .null): true
@@ -89,18 +89,6 @@ extension FilterValue: Hashable {
         case (.array(let a), .array(let b)): a == b
         case (.object(let a), .object(let b)): a == b
         default: false
-        }
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        switch self {
-        case .undefined: hasher.combine(0)
-        case .null: hasher.combine(1)
-        case .bool(let value): hasher.combine(value)
-        case .number(let number): hasher.combine(number)
-        case .string(let text): hasher.combine(text.exact)
-        case .array(let elements): hasher.combine(elements)
-        case .object(let object): hasher.combine(object)
         }
     }
 }

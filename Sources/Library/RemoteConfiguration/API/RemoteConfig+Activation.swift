@@ -16,9 +16,7 @@ extension RemoteConfig {
         while let layer = chosen.layer,
             !collection.session.trials.countStart(
                 of: trialSubject(collection), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
-        {
-            chosen = newestLayer()
-        }
+        { chosen = newestLayer() }
         return chosen
     }
 

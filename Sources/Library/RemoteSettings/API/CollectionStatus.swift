@@ -122,7 +122,8 @@ extension CollectionStatus.Unused.Reason: CustomStringConvertible {
         case .otherServer(let found, let expected):
             "it is from the server \(found), but the configuration specifies \(expected)"
         case .otherBucket(let found): "it is from the bucket \(found), not the requested one"
-        case .unsigned: "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned)"
+        case .unsigned:
+            "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned; accept-unsigned in dumps.yaml)"
         case .signatureLost:
             "it is unsigned, but the collection was signed before; to accept it anyway, reset the storage "
                 + "and package the collection unsigned"

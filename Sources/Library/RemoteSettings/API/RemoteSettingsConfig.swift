@@ -134,9 +134,7 @@ extension RemoteSettingsConfig {
 
     /// The root of the configured Mozilla server; `nil` for any other server.
     private var mozillaRoots: TrustAnchors? {
-        guard let url = try? (server ?? .production).serverURL(allowPlainHTTP: allowsPlainHTTP) else { return nil }
-        if url.isSameServer(as: .production) { return .mozillaProduction }
-        return [ServerURL.stage, .dev].contains { $0.isSameServer(as: url) } ? .mozillaStaging : nil
+        (try? (server ?? .production).serverURL(allowPlainHTTP: allowsPlainHTTP))?.mozillaRoots
     }
 
     /// Checks the configuration as far as possible without I/O.

@@ -79,10 +79,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
 
     /// The record's attachment; `nil` if there is none or its description is incomplete.
     public var attachment: RemoteSettingsAttachment? {
-        get {
-            guard let attachment = try? record.attachment() else { return nil }
-            return RemoteSettingsAttachment(attachment)
-        }
+        get { (try? record.attachment()).map(RemoteSettingsAttachment.init) }
         set { change(attachment: .some(newValue)) }
     }
 

@@ -95,9 +95,7 @@ public final class RemoteSettingsService: Sendable {
     /// Creates a validated service with a storage directory given by URL. See
     /// ``init(storageDirectory:validating:)-(String,_)``.
     public convenience init(storageDirectory: URL, validating config: RemoteSettingsConfig) throws(RemoteSettingsError)
-    {
-        try self.init(storageDirectory: storageDirectory.path, validating: config)
-    }
+    { try self.init(storageDirectory: storageDirectory.path, validating: config) }
 
     /// The session of the current configuration.
     var session: Session { state.withLock { $0.session } }

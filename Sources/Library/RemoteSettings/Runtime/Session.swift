@@ -335,9 +335,7 @@ extension Session {
         case .off: return nil
         case .eventStream(let url): return (url, EventStreamSource(session: self, url: url))
         case .automatic:
-            guard let server = try? server.get(),
-                ![ServerURL.production, .stage, .dev].contains(where: { $0.isSameServer(as: server) })
-            else { return nil }
+            guard let server = try? server.get(), server.mozillaRoots == nil else { return nil }
             return ("\(server.updates)", EventStreamSource(session: self, url: nil))
         }
     }

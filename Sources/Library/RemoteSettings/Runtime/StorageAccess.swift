@@ -22,9 +22,7 @@ extension RemoteSettingsService {
         do {
             guard try FileStore.isDirectory(from),
                 try FileStore.kind(to) == nil || FileStore.list(to, isLossy: true) == []
-            else {
-                return false
-            }
+            else { return false }
             guard let lock = try DirectoryLock(from) else {
                 throw RemoteSettingsError.storage(
                     reason: "\(from): another process is writing to the storage directory; try again later")

@@ -376,11 +376,8 @@ extension StorageDirectory {
             try? FileStore.remove("\(statesPath)/\(name)", below: path)
         }
     }
-}
 
-// MARK: - States
-
-extension StorageDirectory {
+    // MARK: - States
     /// Adds a state to an index that is being changed.
     func add(_ file: CacheFile, to index: inout StorageIndex) -> StoredState {
         let content = file.bytes
@@ -479,11 +476,8 @@ extension StorageDirectory {
         guard let changed = try FileStore.identity(path)?.seconds else { return false }
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
-}
 
-// MARK: - The library's own files
-
-extension StorageDirectory {
+    // MARK: - The library's own files
     /// The names at the top of the directory.
     private static let ownNames: Set<String> = ["index.json", "index.json.tmp", "states", "attachments", "chains"]
 

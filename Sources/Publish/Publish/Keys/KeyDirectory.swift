@@ -21,6 +21,13 @@ package struct KeyDirectory: Sendable {
         role == .signer ? "\(path)/chain.pem" : "\(path)/\(role.rawValue).pem"
     }
 
+    /// The command that renews the signing certificate.
+    package var renewCommand: String { "rsdump keys renew \(ShellWord.quoted(path))" }
+    /// The command that signs with the renewed one.
+    package var resignCommand: String {
+        "rsdump publish --resign\(path == "keys" ? "" : " --keys \(ShellWord.quoted(path))")"
+    }
+
     /// Returns the name of the environment variable that may contain a role's key as PEM in place of the file.
     package static func variable(_ role: CertificateRole) -> String { "RSDUMP_\(role.rawValue.uppercased())_KEY" }
     package static let chainVariable = "RSDUMP_SIGNER_CHAIN"
@@ -185,9 +192,10 @@ package struct KeyDirectory: Sendable {
     private func missingKey(_ role: CertificateRole) -> Failure {
         Failure(
             file: keyPath(role), found: "there is no such private key",
-            remedy:
-                "give the directory with the key, create one with rsdump keys create DIR, or set "
-                + "\(Self.variable(role)) to its PEM text")
+            remedy: (role == .signer
+                ? "give the directory with the key, create keys with rsdump keys create DIR, "
+                : "install an issued certificate with --certificate FILE, give the directory with the key, ")
+                + "or set \(Self.variable(role)) to its PEM text")
     }
 
     /// Verifies the chain of a signing certificate in the same way as clients, with the last certificate as the root.

@@ -26,42 +26,46 @@ package struct KeyReport: Sendable, Encodable {
 
     /// Creates a report.
     ///
-    /// - Parameter warnDays: the report warns about certificates that expire in fewer than this number of days.
-    package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
+    /// - Parameters:
+    ///   - keys: the key directory, for the remedies.
+    ///   - warnDays: the report warns about certificates that expire in fewer than this number of days.
+    package init(_ status: KeyStatus, in keys: KeyDirectory, now: Timestamp, warnDays: Int) {
         root = status.root?.hex
         lines = status.entries.map { entry in
             Line(
                 role: entry.role.rawValue, name: entry.certificate?.name,
                 notBefore: entry.certificate?.notBefore.rfc3339, notAfter: entry.certificate?.notAfter.rfc3339,
-                key: entry.key.rawValue, warning: Self.warning(entry, now: now, warnDays: warnDays))
+                key: entry.key.rawValue, warning: Self.warning(entry, in: keys, now: now, warnDays: warnDays))
         }
     }
 
-    private static func warning(_ entry: KeyStatus.Entry, now: Timestamp, warnDays: Int) -> String? {
+    private static func warning(
+        _ entry: KeyStatus.Entry, in keys: KeyDirectory, now: Timestamp, warnDays: Int
+    ) -> String? {
         guard let certificate = entry.certificate else {
             return entry.role == .signer
-                ? "no certificate; issue one with rsdump keys renew DIR, or create all keys in an empty directory with: "
+                ? "no certificate; issue one with \(keys.renewCommand), or create all keys in an empty directory with: "
                     + "rsdump keys create DIR"
                 : entry.problem
         }
         let left = certificate.notAfter.elapsed(since: now)
-        if now > certificate.notAfter { return "expired; \(remedy(entry))" }
+        if now > certificate.notAfter { return "expired; \(remedy(entry, in: keys))" }
         if now < certificate.notBefore { return "not valid yet; check this machine's clock" }
         if left < .seconds(warnDays * 86_400) {
-            return "expires in \(Counted.text(left.components.seconds / 86_400, "day")); \(remedy(entry))"
+            return "expires in \(Counted.text(left.components.seconds / 86_400, "day")); \(remedy(entry, in: keys))"
         }
         guard entry.key == .other else { return entry.problem }
-        return entry.problem ?? "its key does not match the certificate; \(remedy(entry))"
+        return entry.problem ?? "its key does not match the certificate; \(remedy(entry, in: keys))"
     }
 
-    private static func remedy(_ entry: KeyStatus.Entry) -> String {
+    private static func remedy(_ entry: KeyStatus.Entry, in keys: KeyDirectory) -> String {
         switch entry.role {
         case .root: "create a new key directory, and release an app that trusts its root"
-        case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
+        case .intermediate: "renew it with: \(keys.renewCommand) --intermediate"
         case .signer where entry.key == .elsewhere:
-            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key is kept elsewhere), then: "
-                + "rsdump publish --resign"
-        case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
+            "renew it with: \(keys.renewCommand) (with --signer-public-key FILE if the key is kept elsewhere), then: "
+                + keys.resignCommand
+        case .signer: "renew it with: \(keys.renewCommand), then: \(keys.resignCommand)"
         }
     }
 }

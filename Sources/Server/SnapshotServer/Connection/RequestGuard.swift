@@ -265,10 +265,8 @@ extension RequestGuard {
             answerNext()
         }
     }
-}
 
-// MARK: Sending
-extension RequestGuard {
+    // MARK: Sending
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .answering(let request, let isLast) = phase else {
             promise?.fail(ChannelError.ioOnClosedChannel)
@@ -343,10 +341,8 @@ extension RequestGuard {
         deadline?.cancel()
         context?.close(promise: nil)
     }
-}
 
-// MARK: Event streams
-extension RequestGuard {
+    // MARK: Event streams
     private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let place = updates.enter(network: ConnectionTable.network(context.remoteAddress))
         if place == nil { count(.tooManyStreams, "too many event stream connections") }
@@ -407,10 +403,8 @@ extension RequestGuard {
         try? options?.setOption(timeout, value: .init(clamping: seconds * 1000))
         #endif
     }
-}
 
-// MARK: Refusals
-extension RequestGuard {
+    // MARK: Refusals
     private func timeUp(_ refusal: Refusal) {
         guard refusal == .slowReader else {
             // This is not a refusal: HTTP allows a client to keep a connection open between two requests.

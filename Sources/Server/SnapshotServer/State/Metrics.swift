@@ -86,56 +86,47 @@ package final class Metrics: Sendable {
         }
         family(
             "rsdump_requests_total", "counter", "Requests served.",
-            counters.requests.map { ("{route=\"\($0.key.route.name)\",status=\"\($0.key.status)\"}", $0.value) }.sorted
-            {
-                $0.0 < $1.0
-            })
+            counters.requests.map { ("{route=\"\($0.key.route.name)\",status=\"\($0.key.status)\"}", $0.value) }
+                .sorted { $0.0 < $1.0 })
         family(
             "rsdump_response_body_bytes_total", "counter", "Bytes of response bodies sent.",
             ServerRoute.all.map { ("{route=\"\($0.name)\"}", counters.bytes[$0] ?? 0) })
         family(
             "rsdump_refused_total", "counter", "Connections closed because the client broke a rule or a limit.",
             Refusal.allCases.map { ("{reason=\"\($0.rawValue)\"}", counters.refused[$0] ?? 0) })
-        family("rsdump_connections", "gauge", "Open connections.", [("", connections.withLock { $0 })])
-        family(
+        func number(_ name: String, _ type: String, _ help: String, _ value: Int) {
+            family(name, type, help, [("", value)])
+        }
+        number("rsdump_connections", "gauge", "Open connections.", connections.withLock { $0 })
+        number(
             "rsdump_connections_accepted_total", "counter", "Connections accepted since the start.",
-            [("", accepted.withLock { $0 })])
-        family(
-            "rsdump_untaken_bytes", "gauge", "Bytes in memory that are waiting to be sent.",
-            [("", untakenBytes)])
-        family(
-            "rsdump_reloads_total", "counter", "Reloads of changed bundles.",
-            [("", reloads.withLock { $0 })])
+            accepted.withLock { $0 })
+        number("rsdump_untaken_bytes", "gauge", "Bytes in memory that are waiting to be sent.", untakenBytes)
+        number("rsdump_reloads_total", "counter", "Reloads of changed bundles.", reloads.withLock { $0 })
         let streams = counters.streams
-        family("rsdump_updates_total", "counter", "Changes announced.", [("", counters.announced)])
-        family("rsdump_update_streams", "gauge", "Open event stream connections.", [("", streams.open)])
-        family(
-            "rsdump_update_streams_opened_total", "counter",
-            "Event stream connections opened since the start.",
-            [("", streams.opened)])
-        family(
+        number("rsdump_updates_total", "counter", "Changes announced.", counters.announced)
+        number("rsdump_update_streams", "gauge", "Open event stream connections.", streams.open)
+        number(
+            "rsdump_update_streams_opened_total", "counter", "Event stream connections opened since the start.",
+            streams.opened)
+        number(
             "rsdump_update_streams_paused_total", "counter", "Event stream clients told to reconnect later.",
-            [("", streams.paused)])
-        family(
+            streams.paused)
+        number(
             "rsdump_update_streams_shed_total", "counter",
-            "Event stream connections closed because the client did not read.",
-            [("", streams.shed)])
-        family(
-            "rsdump_update_events_sent_total", "counter", "Announcements sent, one for each connection.",
-            [("", streams.sent)])
-        family(
+            "Event stream connections closed because the client did not read.", streams.shed)
+        number(
+            "rsdump_update_events_sent_total", "counter", "Announcements sent, one for each connection.", streams.sent)
+        number(
             "rsdump_update_events_left_out_total", "counter",
-            "Announcements skipped for slow clients, which receive only the newest.",
-            [("", streams.leftOut)])
-        family("rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
-        family(
+            "Announcements skipped for slow clients, which receive only the newest.", streams.leftOut)
+        number("rsdump_collections", "gauge", "Collections served.", state.origin.collections.count)
+        number(
             "rsdump_collections_damaged", "gauge", "Collections whose bundle does not match the lock file.",
-            [("", state.problems.count)])
+            state.problems.count)
         family(
             "rsdump_collection_timestamp_milliseconds", "gauge", "The timestamp of a served collection.",
-            state.origin.collections.map {
-                ("{collection=\"\($0.id)\"}", Int(clamping: $0.timestamp.milliseconds))
-            })
+            state.origin.collections.map { ("{collection=\"\($0.id)\"}", Int(clamping: $0.timestamp.milliseconds)) })
         return text
     }
 }

@@ -11,11 +11,11 @@ import SnapshotBundle
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check the source files of publish, or an app's parameters.",
+        abstract: "Check source files before publish signs them, or the parameters of an app.",
         usage: "rsdump check [<collections> ...] [<options>]",
         discussion: """
-            Checks the source files or, with --parameters, --defaults or --used-in, the parameters. Works offline. \
-            Exits with 2 if there is an error; warnings do not count.
+            Checks the source files in --sources or, if --parameters, --defaults or --used-in is given, parameters. \
+            Works offline. Exits with 2 if there is an error; warnings do not count.
               rsdump check
               rsdump check --parameters main/app-config --defaults Defaults.plist
             For details, see Publishing.md in share/doc/rsdump.

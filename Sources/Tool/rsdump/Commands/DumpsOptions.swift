@@ -204,6 +204,7 @@ struct BundleArgument: ParsableArguments {
         guard try FileStore.exists(path) else {
             let advice = "give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR"
             let known = (try? dumps.directory.lockFile().collections.keys.sorted()) ?? []
+            if let id, known.contains(id) { throw Failure.missingBundle(path) }
             throw CommandFailure(
                 .usage,
                 "\(path): there is no such bundle; \([id].compactMap(\.self).didYouMean(known, or: advice))")
@@ -220,7 +221,8 @@ struct BundleArgument: ParsableArguments {
         let id = try collectionID(name)
         guard let found = try await HistoricBundle(of: id, at: revision, in: dumps.directory.path) else {
             throw CommandFailure(
-                .usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id)); give a different commit"
+                .usage,
+                "git:\(revision): this commit has no \(dumps.directory.bundlePath(id)); correct the name or the commit"
             )
         }
         return try await found.open()

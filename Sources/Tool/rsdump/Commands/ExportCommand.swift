@@ -12,9 +12,16 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Export bundles to another project's layout, an archive, app defaults or a static mirror.",
         usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
-            The layouts: application-services and firefox, a checkout of theirs; changesets, a server's responses; files, a JSON \
-            file for each record and its attachments; tar.zst, the dumps directory; plist, json and swift, parameters as an \
-            app's defaults; mirror, a static mirror, which alone takes --on-change. Exits with 3 if a bundle is not intact.
+            The layouts:
+              application-services  a checkout of application-services
+              firefox               a checkout of Firefox
+              changesets            the responses of a server
+              files                 a JSON file for each record, and its attachments
+              tar.zst               the dumps directory in one archive
+              plist, json, swift    parameters as the defaults of an app
+              mirror                a static mirror; only this one takes --on-change
+
+            Exits with 3 if a bundle is not intact.
               rsdump export main/app-config --to plist --output Defaults.plist
             For details, see Exchange.md in share/doc/rsdump.
             """)
@@ -40,8 +47,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Flag(help: "Replace an existing --output, if it is a file or rsdump created it.")
     var force = false
 
-    @Flag(
-        help: ArgumentHelp("Replace only these collections in an existing --output directory."))
+    @Flag(help: ArgumentHelp("Replace only these collections in an existing --output directory."))
     var update = false
 
     @Option(help: ArgumentHelp("For mirror: the URL at which clients reach it.", valueName: "url"))

@@ -13,10 +13,17 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         usage: "rsdump import <path> [<collections> ...] --from <format> [<options>]",
         discussion: """
-            The formats: firefox, its package, archive or directory; application-services, a checkout; server-zip, a server's \
-            ZIP file of attachments; changeset, a saved response; files, a directory of JSON files; dumps, another dumps \
-            directory or git:REV; firebase-template, an exported template; defaults, a plist, JSON or Android XML file. Exits \
-            with 1 if a collection is rejected, and with 3 if hashes or signatures are invalid.
+            The formats:
+              firefox               a package, archive or directory of Firefox
+              application-services  a checkout of application-services
+              server-zip            a server's ZIP file of attachments
+              changeset             a server's response, saved unchanged
+              files                 a directory that export --to files wrote
+              dumps                 another dumps directory, or git:REV
+              firebase-template     an exported Remote Config template
+              defaults              a plist, JSON or Android XML file of an app
+
+            Exits with 1 if a collection is rejected, and with 3 if hashes or signatures are invalid.
               rsdump import firefox-esr_153.deb --from firefox main/password-rules
             For details, see Exchange.md in share/doc/rsdump.
             """)
@@ -77,7 +84,11 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        guard try FileStore.size(path) != 0 else { throw CommandFailure(.usage, "\(path): the file is empty") }
         guard case .format(let source) = source else { return try importSource() }
+        guard try source == .dumps || !FileStore.exists(DumpsDirectory(path).lockPath) else {
+            throw CommandFailure(.usage, "\(path): this is a dumps directory; import it with --from dumps")
+        }
         let (transaction, opened) = try await OpenDumps.begin(dumps, isConfigured: false, applying: server.applied)
         defer { try? transaction.end() }
         var options = Import.Options(time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())

@@ -79,8 +79,7 @@ struct KeysCommand: AsyncParsableCommand {
         var role: RequestedRole
 
         @Option(
-            help: ArgumentHelp(
-                "The name in the certificate. keys issue requires it; keys request has a default.", valueName: "name"))
+            help: ArgumentHelp("The name in the certificate, such as \(SignerName.remoteSettings).", valueName: "name"))
         var name: String?
 
         @OptionGroup var output: FileOutput
@@ -159,7 +158,7 @@ extension KeysCommand {
             abstract: "Create a key, and a certificate request to send to the issuer.",
             discussion: """
                 Use this if someone else keeps the root or intermediate key. The key stays in the directory; install \
-                the certificate with keys renew.
+                the certificate with keys renew. Without --name, the request has the name that clients expect.
                   rsdump keys request keys --for signer --output signer.csr
                 For details, see Keys.md in share/doc/rsdump.
                 """)
@@ -195,7 +194,9 @@ extension KeysCommand {
                 intermediate key.
 
                 Without --name, the command fails and shows the name and the key in the request. Compare them with \
-                those that keys request showed to the sender, then issue the certificate with --name NAME.
+                those that keys request showed to the sender, then issue the certificate with --name.
+                  rsdump keys issue keys signer.csr --for signer --name NAME --output signer.pem
+                For details, see Keys.md in share/doc/rsdump.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -240,6 +241,7 @@ extension KeysCommand {
             discussion: """
                 Prints the next command. Exits with 2 if the issuer's key is not in the directory.
                   rsdump keys renew keys && rsdump publish --resign
+                  rsdump keys renew keys --certificate signer.pem
                 For details, see Keys.md in share/doc/rsdump.
                 """)
 
@@ -260,8 +262,8 @@ extension KeysCommand {
 
         @Option(
             help: ArgumentHelp(
-                "With --certificate, if a different root issued it, or if the directory has no root: the SHA-256 of "
-                    + "that root, from the person who holds its key.", valueName: "sha-256"))
+                "The SHA-256 of the root that issued --certificate, as its owner told you; required if the directory "
+                    + "has no root.pem, or a different root.", valueName: "sha-256"))
         var root: String?
 
         func validate() throws {
@@ -283,14 +285,16 @@ extension KeysCommand {
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             let what = intermediate ? "intermediate and the signing certificate" : "signing certificate"
-            Console.print("renewed the \(what), valid until \(end.rfc3339); next: rsdump publish --resign")
+            let isCut = end.elapsed(since: now) < .seconds(options.days * 86_400 - 1)
+            let limit = isCut ? ", when the intermediate expires" : ""
+            Console.print("renewed the \(what), valid until \(end.rfc3339)\(limit); next: \(keys.resignCommand)")
         }
 
         /// Installs a certificate that was issued elsewhere, under the same root or under the root of --root.
         private func install(_ certificate: String, in keys: KeyDirectory, at now: Timestamp) throws {
             let root = try root.map { try TrustAnchors(hashes: [$0]).roots[0] }
             let role = try keys.install(read(certificate), place: certificate, changingRootTo: root, now: now)
-            let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(ShellWord.quoted(keys.path))"
+            let next = role == .signer ? keys.resignCommand : "rsdump keys renew \(ShellWord.quoted(keys.path))"
             Console.print("installed the \(role.rawValue) certificate; next: \(next)")
             if let root { Console.print("trust-root \(root)") }
         }
@@ -314,7 +318,8 @@ extension KeysCommand {
 
         func run() async throws {
             let now = HTTPEnvironment.system.now()
-            let report = KeyReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
+            let report = KeyReport(
+                try directory.keys.status(environment), in: directory.keys, now: now, warnDays: warnDays)
             try result.print(report.text(.output), report)
             if !report.isGood { throw ExitStatus.someFailed.code }
         }

@@ -77,7 +77,8 @@ struct ListCommand: AsyncParsableCommand {
                 + (row.status == .other ? "" : "  \(row.status == .notFetched ? "not fetched" : row.status.rawValue)")
         }
         try result.print(
-            (lines + ["\(url): \(Counted.text(rows.count, "collection"))"]).joined(separator: "\n"),
+            (lines + ["\(url): \(rows.count) of \(Counted.text(monitor.collections.count, "collection"))"]).joined(
+                separator: "\n"),
             Report(server: "\(url)", collections: rows))
     }
 }

@@ -63,10 +63,15 @@ struct LogCommand: AsyncParsableCommand {
         for problem in log.unusable { report(problem) }
         if let gap = log.gap { Console.error("note: \(gap)") }
         guard try await blame ? printBlame(log) : printEntries(log) else {
-            let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
+            let wanted = [id.map { "the record \($0)" }, field.map { "the field \($0)" }].compactMap(\.self)
+            let known = (try? dumps.directory.lockFile().collections.keys.sorted()) ?? []
+            let other = folders.isEmpty ? "commit its bundle first" : "give other folders with --from"
             throw CommandFailure(
                 .someFailed,
-                "\(folders.first ?? directory): no changes in \(collection)\(wanted.joined())")
+                "\(folders.first ?? directory): "
+                    + (wanted.isEmpty
+                        ? "no changes in \(collection); \([collection].didYouMean(known, or: other))"
+                        : "no state of \(collection) has \(wanted.joined(separator: " with "))"))
         }
     }
 

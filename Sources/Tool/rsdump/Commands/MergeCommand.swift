@@ -48,12 +48,16 @@ struct MergeCommand: AsyncParsableCommand {
         if setup { return try await setUp() }
         if driven.count == 2 { return try await mergeFile(driven[0], at: driven[1]) }
         let directory = dumps.directory
+        guard try FileStore.isDirectory(directory.path) else {
+            throw CommandFailure(.usage, "\(directory.path): there is no such directory; give another one with --dumps")
+        }
         let (name, ancestor) = try await other(directory.path)
         // The git hook runs this command in every merge, and usually there is nothing to do.
         let isHook = revision == nil && Self.merging != nil
         let merge = try await DumpsMerge.write(into: directory, onlyChosen: isHook) {
             try await DumpsMerge(
                 in: directory.path, with: name, ancestor: ancestor,
+                resolved: revision == nil && !isHook ? try? directory.configuration() : nil,
                 policy: { try $0.policy(file: directory.configurationPath) })
         }
         if isHook, merge.choices.isEmpty { return }

@@ -32,6 +32,7 @@ extension PublishCommand {
         let commit = try await PublishJob(clone, branch: branch, dumps: dumps).run(
             reading: resign ? [] : [sources], message: resign ? "Sign \(dumps) again" : "Publish \(sources)"
         ) { tree in
+            Console.show("", for: "\(tree)/")
             var command = self
             command.options.path = "\(tree)/\(sources)"
             command.dumps.path = "\(tree)/\(dumps)"

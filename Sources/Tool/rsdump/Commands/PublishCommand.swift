@@ -33,9 +33,12 @@ struct PublishCommand: AsyncParsableCommand {
         abstract: "Sign collections from source files, and pack them into bundles.",
         usage: "rsdump publish [<collections> ...] [<options>]",
         discussion: """
+            The source of main/markets is sources/main/markets.yaml. First create keys with: rsdump keys create keys
+
             Exits with 1 if a collection fails, for example because it violates a guard, and with 2 if a source file has a \
             mistake. --format markdown requires --dry-run.
-              rsdump publish --dry-run --format markdown    for a reviewer
+              rsdump publish --server https://settings.example.org/v2    the first time
+              rsdump publish --dry-run --format markdown                 for a reviewer
             For details, see Publishing.md in share/doc/rsdump.
             """)
 
@@ -211,17 +214,11 @@ private struct PublishReport: Encodable {
 
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0
-        var lines: [String] = []
-        for outcome in outcomes {
-            let name = "\(outcome.id)".padded(to: width)
-            switch outcome.result {
-            case .success(let state):
+        var lines = outcomes.flatMap { outcome in
+            style.lines(of: outcome.id, padded: width, outcome.result, notes: outcome.notes) { state in
                 let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
-                lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
-            case .failure(let error):
-                lines.append(style.failure(of: outcome.id, padded: width, "\(CommandFailure(error))"))
+                return "\(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)"
             }
-            lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
         let changed = outcomes.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
         lines.append("\(changed) of \(Counted.text(outcomes.count, "collection")) published")

@@ -16,6 +16,8 @@ struct SomeCollections: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Collections, as BUCKET/COLLECTION.", valueName: "collections"), transform: collectionID)
     var names: [CollectionID]
+
+    mutating func validate() { names = names.uniqued() }
 }
 
 /// The option `--format` with the formats that a command supports.

@@ -35,7 +35,7 @@ struct ValuesCommand: AsyncParsableCommand {
         if let key, !parameters.contains(key) {
             throw CommandFailure(
                 .someFailed,
-                "\(named.name): no parameter has the key \(Console.visible(key)); list all with: rsdump values")
+                "\(named.name): no parameter has the key \(Console.visible(key)); without a key, all are listed")
         }
         var isMissing = false
         for key in key.map({ [$0] }) ?? parameters.keys.sorted().map(\.string) {

@@ -27,7 +27,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Trust only what dumps.yaml of this commit trusts, such as git:origin/main, and fail if the current one "
+            "Trust what dumps.yaml of this commit trusts, such as git:origin/main, and fail if the current one "
                 + "trusts more.", valueName: "git:rev"))
     var trustFrom: DiffSide.Place?
 
@@ -51,7 +51,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if output != nil && !rebuild { throw ValidationError("--output requires --rebuild") }
         if let trustFrom {
             guard case .git = trustFrom else {
-                throw ValidationError("--trust-from expects git:REV; found \(trustFrom)")
+                throw ValidationError("--trust-from expects git:REV, such as git:origin/main; found \(trustFrom)")
             }
         }
     }

@@ -26,14 +26,14 @@ enum Console {
         return Int(size.ws_col)
     }
 
-    /// Shows a name instead of the path of a temporary directory in everything that is printed.
-    static func show(_ name: String, for path: String) { temporary.withLock { $0.append((path, name)) } }
+    /// Shows a name instead of a text, such as the path of a temporary directory, in everything that is printed.
+    static func show(_ name: String, for text: String) { shown.withLock { $0.append((text, name)) } }
 
-    private static let temporary = Mutex<[(path: String, name: String)]>([])
+    private static let shown = Mutex<[(text: String, name: String)]>([])
 
-    /// Returns a text with the names of temporary directories.
+    /// Returns a text with the names to show.
     private static func named(_ text: String) -> String {
-        temporary.withLock { names in names.reduce(text) { $0.replacing($1.path, with: $1.name) } }
+        shown.withLock { names in names.reduce(text) { $0.replacing($1.text, with: $1.name) } }
     }
 
     /// Writes a line to standard output.

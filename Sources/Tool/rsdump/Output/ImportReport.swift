@@ -13,16 +13,10 @@ struct ImportReport: Encodable {
 
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0
-        var lines: [String] = []
-        for outcome in outcomes {
-            let name = "\(outcome.id)".padded(to: width)
-            switch outcome.result {
-            case .success(let taken):
-                lines.append("\(name)  \(style.green(taken.rawValue)), \(Self.state(outcome))")
-            case .failure(let error):
-                lines.append(style.failure(of: outcome.id, padded: width, "\(error)"))
+        var lines = outcomes.flatMap { outcome in
+            style.lines(of: outcome.id, padded: width, outcome.result, notes: outcome.notes) { taken in
+                "\(style.green(taken.rawValue)), \(Self.state(outcome))"
             }
-            lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
         let taken = outcomes.count { (try? $0.result.get()) != nil }
         lines.append("\(taken) of \(Counted.text(outcomes.count, "collection")) imported")
@@ -34,7 +28,6 @@ struct ImportReport: Encodable {
     }
 
     private static func state(_ outcome: Import.Outcome) -> String {
-        guard let snapshot = outcome.snapshot else { return "" }
-        return "\(snapshot.provenance.kind.rawValue), at \(snapshot.timestamp.rfc3339)"
+        outcome.snapshot.map { "\($0.provenance.kind.rawValue), at \($0.timestamp.rfc3339)" } ?? ""
     }
 }

@@ -41,7 +41,7 @@ final class Progress: Sendable {
             case .hold(let hold):
                 state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
                     ? "warning: \(hold.origin) asked clients to wait until \(hold.until.rfc3339)" : nil
-            case .retry(let error, let attempt, _): "attempt \(attempt) failed: \(error)"
+            case .retry(let error, let attempt, _): "attempt \(attempt) failed: \(error.problem)"
             case .wholeFile(let error): "\(error); downloading the whole file instead"
             case .redirect: nil
             }

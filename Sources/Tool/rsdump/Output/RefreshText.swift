@@ -42,17 +42,9 @@ struct RefreshText {
     }
 
     private var total: String {
-        var counts: [(String, Int)] = []
-        for outcome in report.outcomes {
-            if let index = counts.firstIndex(where: { $0.0 == outcome.status.rawValue }) {
-                counts[index].1 += 1
-            } else {
-                counts.append((outcome.status.rawValue, 1))
-            }
-        }
-        let count = report.outcomes.count
-        return "\(Counted.text(count, "collection")): "
-            + counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        let words = report.outcomes.map(\.status.rawValue)
+        let counts = words.uniqued().map { word in "\(words.count { $0 == word }) \(word)" }
+        return "\(Counted.text(words.count, "collection")): \(counts.joined(separator: ", "))"
             + "; \(Counted.text(report.metrics.requests, "request")), "
             + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received"
     }

@@ -42,8 +42,10 @@ struct StatusReport: Encodable {
             "\($0)\(style.yellow("  warning: dumps.yaml does not list it; rsdump refresh would remove it"))"
         }
         var total = "\(ByteSize.text(sizes.total)) in all"
-        if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
-        if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
+        if let budget = configuration.totalBudget { total += ", with a budget of \(ByteSize.text(budget))" }
+        if let growth = sizes.totalGrowth {
+            total += growth == 0 ? ", unchanged since HEAD" : ", \(Self.change(growth)) since HEAD"
+        }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
         // List guards only if they differ from the default.
@@ -84,7 +86,7 @@ struct StatusReport: Encodable {
         case .tooOld where isOffline && overdue == nil:
             style.red("  error: older than --max-age; only the server knows whether it is outdated")
         case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
-        case .missing: style.red("  error: no bundle")
+        case .missing: style.red("  error: no usable bundle")
         }
     }
 

@@ -23,6 +23,19 @@ struct Style {
         return "\("\(id)".padded(to: width))  \(red("failed")): \(Console.visible(text))"
     }
 
+    /// Returns the line of a collection in a report, and those of its notes.
+    func lines<Value>(
+        of id: CollectionID, padded width: Int, _ result: Result<Value, any Error>, notes: [String],
+        _ text: (Value) -> String
+    ) -> [String] {
+        let line =
+            switch result {
+            case .success(let value): "\("\(id)".padded(to: width))  \(text(value))"
+            case .failure(let error): failure(of: id, padded: width, "\(CommandFailure(error))")
+            }
+        return [line] + notes.map { "  \(yellow("note")): \(Console.visible($0))" }
+    }
+
     private func paint(_ text: String, _ code: Int) -> String {
         isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }

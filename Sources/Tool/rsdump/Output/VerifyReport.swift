@@ -53,9 +53,8 @@ struct VerifyReport: Encodable {
         lines += (disagreements ?? []).map { each in
             style.failure(
                 of: each.collection, padded: width,
-                "dumps.yaml and the lock file differ; in the next refresh, this collection \(each.action.sentence)"
-                    + (each.action.isRefetch
-                        ? "; run rsdump refresh, or rsdump publish --resign where it is published" : ""))
+                "it \(each.action.sentence); run rsdump refresh"
+                    + (each.action.isRefetch ? ", or rsdump publish --resign if you publish it" : ""))
         }
         for each in guarded ?? [] {
             let problem = each.problem.map { "guards cannot compare it with its earlier state: \($0)" }
