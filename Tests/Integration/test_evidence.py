@@ -45,17 +45,17 @@ def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
         tree.commit(f"night {night}")
     failed = dumps.refresh("--format", "json")
     notes = next(each for each in failed.json()["collections"] if each["collection"] == SETTINGS)["notes"]
-    assert any("3 later commits" in note for note in notes), notes
+    assert any("3 commits of the dumps" in note for note in notes), notes
     status = dumps.status("--format", "json").json()
     settings = next(each for each in status["collections"] if each["collection"] == SETTINGS)
     markets = next(each for each in status["collections"] if each["collection"] == MARKETS)
     assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in markets, settings
-    assert dumps.status().says("3 later commits")
+    assert dumps.status().says("3 commits of the dumps")
     added = rsdump.run("add", "main/market", "--dumps", dumps.path)
     assert added.code == rsdump.DONE and added.says("the server does not list this collection; did you mean main/markets?")
     assert rsdump.run("remove", ICONS, "--dumps", dumps.path).code == rsdump.DONE
     added = rsdump.run("add", ICONS, "--dumps", dumps.path)
     assert added.code == rsdump.DONE and "warning" not in added.err, str(added)
     new = next(line for line in dumps.status().out.splitlines() if line.startswith(ICONS))
-    assert "no bundle" in new and "later commit" not in new, new
+    assert "no usable bundle" in new and "since then" not in new, new
     assert dumps.refresh("main/market").says("did you mean main/markets?")

@@ -1,4 +1,4 @@
-"""Importing collections from sources other than a server. The archives are real, hostile ones too."""
+"""Importing collections from sources other than a server. The archives are real files, and some of them are malicious."""
 import gzip
 import hashlib
 import json

@@ -379,7 +379,7 @@ def test_unread_pages_use_bounded_memory(large, large_origin):
 
 
 def test_update_streams_do_not_use_address_limit(refreshed_sample):
-    """Of 88 connections, 66 may come from one address, not counting those that wait for updates."""
+    """With 600 open files, 88 connections are allowed, of them 66 from one address, not counting those that wait for updates."""
     with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
         with contextlib.ExitStack() as stack:
             for _ in range(40):

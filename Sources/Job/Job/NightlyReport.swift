@@ -10,7 +10,7 @@ package struct NightlyReport: Sendable {
     /// The dumps directory, from the top of the repository.
     let dumps: String
     package private(set) var problems: [JobProblem] = []
-    /// What is shown beside the job, besides the problems.
+    /// The warnings, such as failed collections, that a CI service shows in addition to the problems.
     package internal(set) var warnings: [String] = []
     package internal(set) var landed: [String] = []
     var refreshed: RefreshReport?

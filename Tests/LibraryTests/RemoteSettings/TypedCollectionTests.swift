@@ -44,7 +44,7 @@ import Testing
         let value: Int64
     }
 
-    /// Applies to records, queries and updates.
+    /// In records, queries and updates.
     @Test func typedReadsSkipUndecodableRecords() async throws {
         let (collection, embedded, source) = try embedded(1, 2)
         let service = place.service { $0.packaged = [source] }

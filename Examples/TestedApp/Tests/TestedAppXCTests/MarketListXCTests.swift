@@ -2,7 +2,7 @@ import RemoteSettingsTesting
 import TestedApp
 import XCTest
 
-/// The same product in XCTest and in Swift 5 mode.
+/// `RemoteSettingsTesting` with XCTest and in Swift 5 mode.
 final class MarketListXCTests: XCTestCase {
     func testTheList() async throws {
         let test = try TestService()

@@ -229,10 +229,14 @@ package struct GitRepository: Sendable {
     }
 
     /// Stages changed or removed files of the directory for the next commit.
-    package func stage(_ files: [String]) async throws(Failure) {
+    ///
+    /// - Returns: whether this changes the next commit.
+    package func stage(_ files: [String]) async throws(Failure) -> Bool {
+        let before = try await checked(["write-tree"], limit: Self.short)
         var paths: [String] = []
         for file in files { paths.append(try relative(file)) }
         _ = try await checked(["add", "--all", "--"] + paths, limit: Self.short)
+        return try await checked(["write-tree"], limit: Self.short) != before
     }
 
     /// Sets a variable in the repository's own configuration.

@@ -70,7 +70,7 @@ public struct SignatureVerdict: Codable, Hashable, Sendable {
     public let root: SHA256Digest
     /// The time when the first certificate of the chain expires.
     public let chainNotAfter: Timestamp
-    /// The time for which the chain was verified, which the caller chose. A packaged bundle is verified again for this
+    /// The time as of which the chain was verified, chosen by the caller. A packaged bundle is verified again for this
     /// time.
     public let verifiedAt: Timestamp
 

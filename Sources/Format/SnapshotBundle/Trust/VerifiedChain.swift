@@ -19,7 +19,7 @@ package struct VerifiedChain: Sendable {
     package let leafNotBefore: Timestamp
     /// The earliest expiry among the chain's certificates.
     package let notAfter: Timestamp
-    /// The time for which the chain was verified, which the caller chose.
+    /// The time as of which the chain was verified, chosen by the caller.
     package let verifiedAt: Timestamp
     let key: P384.Signing.PublicKey
 

@@ -142,7 +142,7 @@ package final class StateTrials: Sendable {
         return refusal == nil
     }
 
-    /// Removes the rejection of a state in this process, because there is no other state.
+    /// Makes a rejected state usable again in this process, if there is no other state. The stored rejection stays.
     package func acceptAgain(_ state: StateTrial.State, of subject: Subject) {
         known.withLock { known in
             known[subject]?.trial.acceptAgain(state)

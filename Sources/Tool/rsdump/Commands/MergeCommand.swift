@@ -61,11 +61,14 @@ struct MergeCommand: AsyncParsableCommand {
                 policy: { try $0.policy(file: directory.configurationPath) })
         }
         if isHook, merge.choices.isEmpty { return }
+        for choice in merge.choices { Console.print(choice.text) }
         if isHook {
             let files = ["dumps.lock.json"] + merge.choices.map { LockFile.Bundle.path(of: $0.collection) }
-            try await GitRepository(containing: directory.path).stage(files)
+            guard try await GitRepository(containing: directory.path).stage(files) else { return }
+            // Git has already made the tree that it would commit.
+            throw CommandFailure(
+                .someFailed, "\(directory.path): these bundles are staged; complete the merge with: git commit")
         }
-        for choice in merge.choices { Console.print(choice.text) }
         if merge.choices.isEmpty { Console.print("no collection changed on both sides") }
         let isResolved = (try? directory.configurationOrDefault()) != nil
         Console.print(

@@ -20,8 +20,8 @@ struct NightlyCommand: AsyncParsableCommand {
         abstract: "Refresh dumps in git, and land what changed with one pull request.",
         usage: "rsdump nightly [<options>] [-- <options of refresh> ...]",
         discussion: """
-            Run this in any clone of the repository, whose files, branches and settings are not touched. Exits with \
-            7 if git, GitHub or GitLab fails, otherwise as refresh does. \
+            Run this in any clone of the repository, whose files and branches are not touched. Exits with 7 if git, \
+            GitHub or GitLab fails, otherwise as refresh does. \
             --dumps, --branch, --base, --remote, --summary, --before-commit and --on-change are also read from \
             variables, such as NIGHTLY_BASE; the token from GH_TOKEN, GITHUB_TOKEN or GITLAB_TOKEN.
               rsdump nightly --label dumps -- --max-age 90d

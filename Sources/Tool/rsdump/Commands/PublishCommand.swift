@@ -33,8 +33,7 @@ struct PublishCommand: AsyncParsableCommand {
         abstract: "Sign collections from source files, and pack them into bundles.",
         usage: "rsdump publish [<collections> ...] [<options>]",
         discussion: """
-            The source of main/markets is sources/main/markets.yaml. First create keys with: rsdump keys create keys
-
+            The source of main/markets is sources/main/markets.yaml. First run: rsdump keys create keys. \
             Exits with 1 if a collection fails, for example because it violates a guard, and with 2 if a source file has a \
             mistake. --format markdown requires --dry-run.
               rsdump publish --server https://settings.example.org/v2    the first time

@@ -19,7 +19,7 @@ package struct PageCatalog: Sendable {
         package let bundle: BundleReader
         /// The size of the bundle's file, in bytes.
         package let bundleSize: Int
-        /// The provenance of the snapshot, verified by the server.
+        /// The provenance of the snapshot, as verified when the bundle was loaded.
         package let provenance: Provenance
         /// The source of the snapshot: a server's URL, or the source of an import; `nil` if unknown.
         package let server: String?
