@@ -91,9 +91,7 @@ extension FileStore {
         _ prefix: String, ending: String = "", mode: mode_t = 0o777
     ) throws(Failure) -> String {
         let path = uniquePath(prefix) + ending
-        guard unsafe mkdir(path, mode) == 0 else {
-            throw Failure("create a file or directory in", FileStore.parent(of: path))
-        }
+        guard unsafe mkdir(path, mode) == 0 else { throw Failure("create", path) }
         return path
     }
 
