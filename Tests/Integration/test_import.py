@@ -318,7 +318,7 @@ def zip_bomb():
 
 @pytest.fixture(scope="module")
 def seven_zip(tmp_path_factory):
-    """Only a part of 10 GiB, because compressing that would take minutes; still far over the limit."""
+    """An archive of 256 MiB, far over the limit. The 10 GiB of the other archives would take 7z minutes to compress."""
     folder = tmp_path_factory.mktemp("content")
     (folder / "main").mkdir()
     (folder / "main/first.json").write_text(document([], 1))

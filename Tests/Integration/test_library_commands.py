@@ -128,7 +128,7 @@ def test_attachment(packaged, sample, tmp_path):
 
 def test_get_errors_name_the_remedy(networked, packaged):
     outcome = networked.get(MARKETS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("with --sync"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("or --sync"), str(outcome)
     both = packaged.get("main/absent", SETTINGS, "main/none")
     assert both.code == rsdump.SOME_FAILED and both.says("main/absent", "main/none") and both.out.count("\n") == 5, str(both)
     outcome = packaged.get(MARKETS, ICONS, "--attachment", "petals-05")

@@ -1,6 +1,6 @@
 """Every Swift block in README, start pages and articles compiles unmodified: as main.swift and as the body of an async function,
-in both language modes, against the built modules. Tests/Snippets declares what an article's blocks assume; blocks in README and
-in start pages assume nothing."""
+in both language modes, against the built modules; tests outside of functions. Tests/Snippets declares what an article's blocks
+assume; blocks in README and in start pages assume nothing."""
 import concurrent.futures
 import os
 import pathlib

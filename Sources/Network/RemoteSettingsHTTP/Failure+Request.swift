@@ -93,7 +93,7 @@ extension Failure {
     ///
     /// - Parameter body: the beginning of the response, at most ``ServerClient/errorBodyBytes``.
     package static func status(_ code: Int, body: String) -> Self {
-        let text = sentence(inJSON: body) ?? (body.hasPrefix("<") ? "a web page; check the server's URL" : body)
+        let text = sentence(inJSON: body) ?? (body.hasPrefix("<") ? "a web page" : body)
         return Self(.status(code), "the server answered \(code)\(text.isEmpty ? "" : ": \(VisibleText.excerpt(text))")")
     }
 

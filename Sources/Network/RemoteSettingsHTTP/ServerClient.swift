@@ -123,8 +123,14 @@ package final class ServerClient: Sendable {
     ///   - expected: the timestamp from a push message; `nil` to send 0.
     ///   - since: the monitor's timestamp at the last poll; `nil` to request all entries.
     package func monitor(expected: Timestamp? = nil, since: Timestamp? = nil) async throws(Failure) -> ChangesetAnswer {
-        try await changeset(since: since, limit: limits.monitorBytes) { quoted in
-            server.monitor(expected: expected, since: since, quoted: quoted)
+        do throws(Failure) {
+            return try await changeset(since: since, limit: limits.monitorBytes) { quoted in
+                server.monitor(expected: expected, since: since, quoted: quoted)
+            }
+        } catch {
+            var error = error
+            if error.status == 404 { error.remedy = "check the server's URL" }
+            throw error
         }
     }
 

@@ -115,6 +115,7 @@ struct RSDump: AsyncParsableCommand {
     /// Returns a message about a misspelled command; `nil` if there is none that is similar.
     private static func unknownCommand(_ arguments: ArraySlice<String>) -> String? {
         var command: any ParsableCommand.Type = Self.self
+        var help = "rsdump help"
         for name in arguments.prefix(while: { !$0.hasPrefix("-") }) {
             var names: [String] = []
             var next: (any ParsableCommand.Type)?
@@ -126,9 +127,10 @@ struct RSDump: AsyncParsableCommand {
                 guard !names.isEmpty else { return nil }
                 let similar = name.mostSimilar(in: names).map { "did you mean \($0)?" }
                 return
-                    "Error: there is no command \(VisibleText.quote(name)); \(similar ?? "list all with: rsdump help")"
+                    "Error: there is no command \(VisibleText.quote(name)); \(similar ?? "list all with: \(help)")"
             }
             command = next
+            help += " \(name)"
         }
         return nil
     }

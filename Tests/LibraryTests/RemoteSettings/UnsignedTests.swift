@@ -99,7 +99,7 @@ import Testing
         #expect(fresh().records == nil)
         try collection.put("b")
         try await withoutSignatures(collection) {
-            // Twice, because the first sync rejects a damaged file.
+            // Twice: the first sync may reject a damaged file, and the next one must still know the signature.
             for _ in 0..<2 { #expect(await refusal(of: fresh()).contains("no signature")) }
             let client = fresh()
             try await client.resetStorage()

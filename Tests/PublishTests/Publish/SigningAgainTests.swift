@@ -26,7 +26,7 @@ import Testing
     }
 
     /// The next timestamp need not be later than an unsigned one, and no records or record timestamps are copied from
-    /// an unsigned bundle. See commands/publish.txt for a test that such a bundle is never signed.
+    /// an unsigned bundle. See Tests/Integration/commands/publish.txt for a test that such a bundle is never signed.
     @Test func publishIgnoresUnsignedTimestamp() async throws {
         let place = try PublishingPlace(at: now)
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))

@@ -10,9 +10,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case http, pin, rollback, signature
     case signatureLost = "signature-lost"
     case stale, undelivered, unknown, unreachable
-}
 
-extension FailureClass {
     /// Creates the class of a failure.
     package init(_ failure: Failure) {
         self =
@@ -52,9 +50,7 @@ extension FailureClass {
             case .cancelled: .cancelled
             }
     }
-}
 
-extension FailureClass {
     /// The largest number of days for which the failure can be acknowledged in advance; `nil` if there is no limit.
     ///
     /// These failures may be an attack, and withhold all updates of the collection as long as they last. A person must

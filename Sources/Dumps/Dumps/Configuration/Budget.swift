@@ -104,9 +104,7 @@ extension Budget {
         }
         return parts
     }
-}
 
-extension Budget {
     /// Returns the excess of an existing bundle over the budget; `nil` if there is none. The bundle is opened only if
     /// necessary.
     ///

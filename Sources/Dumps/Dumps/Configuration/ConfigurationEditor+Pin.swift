@@ -73,7 +73,8 @@ extension ConfigurationEditor {
     }
 
     private func notThere(_ id: CollectionID) -> Failure {
-        Failure(place: file, problem: "the file does not list \(id)", remedy: "add it with: rsdump add \(id)")
+        let known = (try? ConfigurationReader.read(text, file: file))?.collections.map(\.id) ?? []
+        return .notConfigured([id], file, known: known)
     }
 
     /// Returns a double-quoted YAML scalar (YAML 1.2, 7.3.1).

@@ -122,9 +122,7 @@ package struct ConfigurationEditor {
         expected.trust.roots.append(root)
         try adopt(edited, expecting: expected)
     }
-}
 
-extension ConfigurationEditor {
     struct Block {
         var indent: Int
         /// The keys with the start positions of their lines.

@@ -187,9 +187,7 @@ package struct ConfigurationReader {
         }
         return bytes
     }
-}
 
-extension ConfigurationReader {
     private func compose(_ text: String) throws(Failure) -> YAMLNode {
         guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
             throw Failure(

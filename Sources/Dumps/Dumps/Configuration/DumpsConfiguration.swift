@@ -82,9 +82,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         settings.compression = compression
         return settings
     }
-}
 
-extension DumpsConfiguration {
     /// Parses the server's URL.
     ///
     /// - Throws: `Failure` if it is not a usable URL.

@@ -101,9 +101,7 @@ package struct SourceReader {
     private func error(_ line: Int?, _ problem: String, _ remedy: String) -> Failure {
         Failure(place: file, line: line, problem: problem, remedy: remedy)
     }
-}
 
-extension SourceReader {
     private func json(_ text: Bytes) throws(Failure) -> SourceNode {
         do throws(Failure) {
             var reader = JSONReader(text)
@@ -168,9 +166,7 @@ extension SourceReader {
             }
         }
     }
-}
 
-extension SourceReader {
     private func yaml(_ bytes: Bytes) throws(Failure) -> SourceNode {
         guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")

@@ -83,4 +83,16 @@ extension DumpsDirectory {
         guard try FileStore.exists(configurationPath) else { return [] }
         return Set(lock.collections.keys).subtracting(try configuration().collections.map(\.id)).sorted()
     }
+
+    /// Returns the collections in `dumps.yaml` that have never been fetched.
+    package func neverFetched() throws -> [CollectionID] {
+        let lock = try lockFile()
+        return try configurationOrDefault().collections.map(\.id).filter { lock.collections[$0] == nil }
+    }
+
+    /// Returns whether the lock file is lost: there are bundles, but neither it nor the log of an interrupted change.
+    package func hasLostLock() throws -> Bool {
+        guard try !FileStore.exists(lockPath), try FileStore.kind(redoLogPath) == nil else { return false }
+        return try neverFetched().contains { try FileStore.exists(bundlePath($0)) }
+    }
 }

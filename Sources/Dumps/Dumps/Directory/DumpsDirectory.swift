@@ -131,9 +131,7 @@ package struct DumpsDirectory: Sendable {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath)
     }
-}
 
-extension DumpsDirectory {
     /// Refuses symbolic links in place of work directories, because a pull request can contain one.
     ///
     /// Otherwise, files behind the link could be mistaken for the work of an earlier run and removed.

@@ -28,7 +28,7 @@ extension Failure {
     static func noState(_ name: String, gap: String?) -> Self {
         Self(
             problem: "\(VisibleText.quote(name)) is not a timestamp, a date such as 2026-11-30, or a commit",
-            remedy: gap)
+            remedy: gap ?? "if it is a tag, run: git fetch --tags")
     }
 
     /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.

@@ -311,9 +311,7 @@ package struct GitRepository: Sendable {
     func name(_ path: String, at revision: Revision) -> String {
         "git:\(revision.commit.prefix(12)):\(directory)/\(path)"
     }
-}
 
-extension GitRepository {
     /// Returns the file at each path in each commit: first the files of the first commit, in the order of the paths,
     /// then those of the next commit, and so on. A missing file is `nil`.
     func blobs(_ paths: [String], at revisions: [Revision]) async throws(Failure) -> [Blob?] {

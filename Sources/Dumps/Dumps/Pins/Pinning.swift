@@ -147,9 +147,7 @@ package struct Pinning: Sendable {
         let ids = try ids ?? directory.configuration().collections.filter { $0.pin != nil }.map(\.id)
         return try transaction.commit { editor in try ids.map { ($0, try editor.removePin(of: $0)) } }.value
     }
-}
 
-extension Pinning {
     private enum Candidate {
         case present(LockFile.Collection)
         case historic(HistoricBundle)

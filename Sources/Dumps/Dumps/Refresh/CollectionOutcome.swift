@@ -63,9 +63,7 @@ package struct CollectionOutcome: Sendable {
         serverTimestamp = planned.serverTimestamp
         entry = planned.held
     }
-}
 
-extension CollectionOutcome {
     /// Marks a failure as acknowledged, so that it does not fail the refresh. Adds a note if `acknowledged:` has
     /// expired, lasts too long, concerns another failure, or is no longer needed.
     mutating func acknowledge(_ known: Acknowledgement, at now: Timestamp) {
@@ -91,9 +89,7 @@ extension CollectionOutcome {
             (status, acknowledgement) = (.acknowledged, known)
         }
     }
-}
 
-extension CollectionOutcome {
     /// The new state and what was downloaded for it, for people.
     package var details: String {
         guard let entry else { return "" }

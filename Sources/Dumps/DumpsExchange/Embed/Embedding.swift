@@ -203,7 +203,7 @@ package struct Embedding: Sendable {
             throw Failure(
                 .untrusted, file: "\(id)", expected: "data from \(server.withoutVersion)",
                 found: "data from \(found.withoutVersion)",
-                remedy: "correct dumps.yaml and run rsdump refresh, or embed a different directory (--dumps)")
+                remedy: "correct --server, or the server in dumps.yaml and run rsdump refresh")
         }
     }
 

@@ -99,9 +99,9 @@ extension Failure {
     package static func untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest]) -> Self {
         Self(
             .certificate,
-            "the chain's root, with the SHA-256 \(found), is not trusted; "
-                + (pinned.isEmpty ? "no root is trusted" : "trusted: \(Counted.list(pinned))")
-                + "; add this hash to the trusted roots only if the owner of the root has published it")
+            "the chain ends at the root \(found), which is not trusted ("
+                + (pinned.isEmpty ? "no root is" : "trusted: \(Counted.list(pinned))")
+                + "); add it to the trusted roots (trust: roots: in dumps.yaml) only if its owner has published it")
     }
 
     // MARK: Certificates of a chain

@@ -86,9 +86,7 @@ extension Snapshot {
         let kept = KeptChains(known[0], known.dropFirst() + fitting.map(\.pem))
         return with(chain: kept.text)
     }
-}
 
-extension Snapshot {
     /// Returns each signature of the metadata with its stored chain, verified for the time at which the snapshot was
     /// verified.
     ///

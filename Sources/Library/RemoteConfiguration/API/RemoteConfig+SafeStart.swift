@@ -86,11 +86,8 @@ extension RemoteConfig {
             throw RemoteConfigError(error)
         }
     }
-}
 
-// MARK: - Checks before activation
-
-extension RemoteConfig {
+    // MARK: - Checks before activation
     /// Returns the record of the app's starts and rejected states; `nil` without safe start and the app's check.
     func trial(_ collection: LocalCollection) -> StateTrial? {
         let trials = collection.session.trials

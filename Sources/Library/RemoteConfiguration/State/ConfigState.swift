@@ -94,9 +94,7 @@ extension ConfigState {
     static func limitReason(most: Int) -> String {
         "the limit of \(Counted.text(most, "request")) per hour was reached (RemoteConfigSettings.fetchesPerHour)"
     }
-}
 
-extension ConfigState {
     package var json: JSONValue {
         func time(_ timestamp: Timestamp?) -> JSONValue? { timestamp.map { .number(JSONNumber($0.milliseconds)) } }
         return .members([

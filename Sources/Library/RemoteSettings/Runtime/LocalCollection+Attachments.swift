@@ -103,9 +103,7 @@ extension LocalCollection {
                 earlierRecord: stale.earlierRecord)
         }
     }
-}
 
-extension LocalCollection {
     /// Reads a stored attachment into memory.
     ///
     /// - Parameter size: the required size in bytes; `nil` to accept any size.

@@ -286,9 +286,7 @@ extension LocalCollection {
         let changes = RecordChanges(differences, current: filtered(records)) { filter.includes($0) }
         if !changes.isEmpty { session.changes.send(changes, of: id) }
     }
-}
 
-extension LocalCollection {
     /// Filters the records anew after a change of the app's context, and notifies listeners of those that it has added
     /// or removed. Does I/O like a read if there are listeners.
     func sendChanges(ofContextAfter old: FilterContext) {

@@ -79,9 +79,7 @@ extension RemoteSettingsClient {
             self.usesPackaged = usesPackaged
         }
     }
-}
 
-extension RemoteSettingsClient {
     /// Returns the records that match a query and this app's context.
     ///
     /// Uses the network only as required by the query's `sync`. Does I/O like ``records``.

@@ -339,9 +339,7 @@ extension Session {
             return ("\(server.updates)", EventStreamSource(session: self, url: nil))
         }
     }
-}
 
-extension Session {
     /// Runs a sync, with a time limit unless `timeout` is `nil`.
     func within<Value: Sendable>(
         _ timeout: Duration?, _ body: @escaping @Sendable () async throws(RemoteSettingsError) -> Value

@@ -49,9 +49,7 @@ extension CacheFile {
         unsafe payload.withUnsafeBytes { unsafe content.append(contentsOf: $0) }
         return Bytes(content)
     }
-}
 
-extension CacheFile {
     /// Parses a file's content.
     ///
     /// - Parameter id: the collection that the file must belong to; `nil` to accept any.

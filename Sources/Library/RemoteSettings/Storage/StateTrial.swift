@@ -123,11 +123,8 @@ extension StateTrial {
         rejected.removeAll { $0.app != nil && $0.app != app }
         if !countsStarts { (failedStarts, served, servedStarts) = (0, nil, 0) }
     }
-}
 
-// MARK: - In the index
-
-extension StateTrial {
+    // MARK: - In the index
     /// Returns a reason or an app version, shortened to at most 500 bytes.
     static func bounded(_ text: String) -> String { VisibleText.excerpt(text, limit: 500) }
 

@@ -26,7 +26,9 @@ package struct SourceDirectory: Sendable {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
-            problems.add(path, nil, "there is no such directory", "give the directory with the source files")
+            problems.add(
+                path, nil, "there is no such directory",
+                "create it, with a file such as main/markets.yaml, or give another one")
             throw Failure(problems: problems.problems)
         }
         for bucket in buckets where !bucket.hasPrefix(".") {

@@ -113,7 +113,7 @@ extension KeyDirectory {
         guard try FileStore.list(path, isLossy: true) != nil else {
             throw Failure(
                 file: path, found: "there is no such key directory",
-                remedy: "create one with: rsdump keys create \(ShellWord.quoted(path))")
+                remedy: "correct the name, or create one with: rsdump keys create \(ShellWord.quoted(path))")
         }
         guard let lock = try DirectoryLock(path) else {
             throw Failure(

@@ -31,7 +31,7 @@ extension KeyDirectory {
         else {
             throw Failure(
                 file: path, found: "there is no such key directory",
-                remedy: "create one with: rsdump keys create \(ShellWord.quoted(path))")
+                remedy: "correct the name, or create one with: rsdump keys create \(ShellWord.quoted(path))")
         }
         // Read certificates and keys separately, so that a certificate is shown even if its key has a problem.
         let all = CertificateRole.allCases.map { role in (role, Result { try readKey(role, environment) }) }

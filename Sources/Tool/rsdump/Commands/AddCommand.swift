@@ -53,6 +53,9 @@ struct AddCommand: AsyncParsableCommand {
         }
         let count = Counted.text(configuration.collections.count, "collection")
         Console.print("\(directory.configurationPath): \(count) from \(configuration.server)")
+        do { _ = try configuration.policy(file: directory.configurationPath) } catch {
+            Console.error("warning: \(error)")
+        }
         await warn(of: collections.names.filter(new.contains))
     }
 

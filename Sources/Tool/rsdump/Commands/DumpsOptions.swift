@@ -17,6 +17,13 @@ protocol DirectoryOption {
 
 extension DirectoryOption {
     var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+
+    /// Warns of collections that `dumps.yaml` lists, but that a command for all collections leaves out.
+    func warnOfMissing() throws {
+        for id in try directory.neverFetched() {
+            Console.error("warning: \(id): left out, because it has never been fetched; run rsdump refresh")
+        }
+    }
 }
 
 /// The `--dumps` option of commands that can use only a directory in the file system.

@@ -61,6 +61,7 @@ struct EmbedCommand: AsyncParsableCommand {
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, isConfigured: false)
+        if collections.names.isEmpty { try dumps.warnOfMissing() }
         var options = Embedding.Options()
         options.collections = collections.names
         options.isStored = stored

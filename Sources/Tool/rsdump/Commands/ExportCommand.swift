@@ -95,6 +95,7 @@ struct ExportCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
+        if collections.names.isEmpty { try dumps.warnOfMissing() }
         let target = output.withoutTrailingSlashes
         switch form {
         case .layout(let layout): try export(to: target, layout)

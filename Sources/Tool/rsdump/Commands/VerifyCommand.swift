@@ -68,6 +68,12 @@ struct VerifyCommand: AsyncParsableCommand {
             weakened = proposed.trustBeyond(base.configuration)
             return proposed.trusting(as: base.configuration)
         }
+        guard try !opened.directory.hasLostLock() else {
+            throw CommandFailure(
+                .verificationFailed,
+                "\(opened.directory.lockPath): the file is missing, although there are bundles; restore it from version "
+                    + "control, or run rsdump refresh")
+        }
         let verification = Verification(opened.directory, policy: opened.policy)
         let outcomes = try await verification.run(collections.names, configured: opened.configuration.collections)
         if let base, !base.configuration.trust.acceptsUnsigned {

@@ -38,7 +38,7 @@ struct SnapshotExplanation {
     var absence: String {
         let reasons = status.unused.filter { $0.reason != .notFound }.map { "\($0)" }
         return reasons.isEmpty
-            ? "\(status.collection): no records: nothing is stored or packaged; fetch them with --sync"
+            ? "\(status.collection): no records: nothing is stored or packaged; check the name, and give --packaged DIR or --sync"
             : "\(status.collection): no records: \(reasons.joined(separator: "; "))"
     }
 }

@@ -1,8 +1,8 @@
 """The protocol in front of Kinto: the behavior of Remote Settings that kinto-changes lacks, for /v1 and for /v2.
 
-v1 accepts a bare and a quoted `_since`; v2 only a bare one, and its tombstones have no `last_modified`. On v2, a missing or wrong
-number is answered 422 with `detail`. On both, a `_since` after the year 2100 is rejected. A `_since` that is too old is answered
-by a 307 to the same URL without it: on v1 for the monitor after 21 days, on v2 if it was never a timestamp of the collection.
+v1 accepts a bare and a quoted `_since`; v2 only a bare one, and its tombstones have no `last_modified`. On v2, no `_expected`, or
+a parameter that is no number, is answered 422 with `detail`. On both, a `_since` after 2100 is rejected. A `_since` without a delta
+is answered by a 307 to the URL without it: on v1, for the monitor, after 21 days; on v2 if it was never the collection's timestamp.
 """
 import email.utils
 import json
