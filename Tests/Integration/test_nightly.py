@@ -93,11 +93,44 @@ def test_next_night_continues_the_branch(nightly, sample):
     assert "`telemetry`" in request["body"] and "`nowhere`" in request["body"]
 
 
+def test_nightly_shortens_no_history(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    clone = nightly.origin.clone(nightly.folder / "shallow", "--depth", "1")
+    for number in "123":
+        nightly.on_main(lambda top: (top / "README").write_text(number))
+    check(nightly.run(cwd=clone.path))
+    clone("pull", "-q", "--ff-only")
+
+
+def test_nightly_keeps_work_trees_that_are_not_mounted(nightly):
+    nightly.clone("worktree", "add", "-q", "--detach", nightly.folder / "disk/work")
+    (nightly.folder / "disk").rename(nightly.folder / "unmounted")
+    check(nightly.run())
+    check(nightly.run("--verify"))
+    (nightly.folder / "unmounted").rename(nightly.folder / "disk")
+    Repository(nightly.folder / "disk/work")("status")
+
+
+def test_base_with_new_history_keeps_its_files(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    nightly.seed("checkout", "-q", "--orphan", "cut")
+    (nightly.seed.path / "README").write_text("new")
+    nightly.seed.commit("As of today")
+    nightly.seed("push", "-q", "--force", "origin", "cut:main")
+    assert "begins anew" in check(nightly.run()).summary
+    assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == ["dumps/dumps.lock.json", "dumps/main/settings.zip"]
+
+
 @pytest.mark.parametrize("squash", [False, True])
 def test_branch_restarts_after_merge(nightly, sample, squash):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
+    # What the branch had, and what the base has changed since then, does not come back.
+    nightly.on(BRANCH, lambda top: rsdump.run("pin", SETTINGS, cwd=top))
     nightly.merge(squash)
+    nightly.on_main(lambda top: rsdump.run("pin", SETTINGS, "--remove", cwd=top))
     check(nightly.run())
     assert len(nightly.requests) == 1
     sample.delete_record(MARKETS, "nowhere")

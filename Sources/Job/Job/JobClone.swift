@@ -93,12 +93,15 @@ package struct JobClone: Sendable {
         let hasBranch = found[branch.exact] != nil && branch.exact != base.exact
         let names = hasBranch ? [base, branch] : [base]
         let specs = names.map { "+refs/heads/\($0):\(ref($0))" }
-        let isShallow = try await git.checked(["rev-parse", "--is-shallow-repository"]).text == "true"
-        // Without a depth, a branch from before the clone's oldest commit would bring its whole history.
-        let depth =
-            isShallow
-            ? ["--depth=\(try await git.checked(["rev-list", "--count", "--first-parent", "HEAD"]).text)"] : []
-        _ = try await asking(["fetch", "-q", "--no-tags"] + depth + [remote] + specs)
+        let isShallow = try await isShallow()
+        _ = try await asking(["fetch", "-q", "--no-tags", remote] + (isShallow ? [specs[0]] : specs))
+        if isShallow, hasBranch {
+            // Without a depth, a branch from before a shallow clone's oldest commit would bring its whole history. A depth
+            // below the number of commits would remove the oldest ones.
+            let count = Int(try await git.checked(["rev-list", "--count", "--all"]).text) ?? 0
+            let depth = "--depth=\(count + Self.step)"  // bounded: by git's commits
+            _ = try await asking(["fetch", "-q", "--no-tags", depth, remote, specs[1]])
+        }
         let heads = Heads(
             base: try await git.checked(["rev-parse", ref(base)]).text,
             branch: hasBranch ? try await git.checked(["rev-parse", ref(branch)]).text : nil)
@@ -109,13 +112,18 @@ package struct JobClone: Sendable {
     /// Fetches as many commits as lead to where two of them part, if this is a shallow clone. Uses the network.
     func deepen(until one: String, _ other: String, branches: [String]) async throws {
         let specs = branches.map { "+refs/heads/\($0):\(ref($0))" }
-        var step = 64
-        while try await ancestor(one, other) == nil,
-            try await git.checked(["rev-parse", "--is-shallow-repository"]).text == "true", step < 1 << 30
-        {
+        var step = Self.step
+        while try await ancestor(one, other) == nil, try await isShallow(), step < 1 << 30 {
             _ = try await asking(["fetch", "-q", "--no-tags", "--deepen=\(step)", remote] + specs)
             step *= 4  // bounded: by the condition
         }
+    }
+
+    /// How many more commits a shallow clone fetches at first.
+    private static let step = 64
+
+    private func isShallow() async throws -> Bool {
+        try await git.checked(["rev-parse", "--is-shallow-repository"]).text == "true"
     }
 
     /// Returns the ref that keeps the commit of a branch on the remote.
@@ -138,6 +146,19 @@ package struct JobClone: Sendable {
 
     package func isAncestor(_ one: String, of other: String) async throws -> Bool {
         try await git.run(["merge-base", "--is-ancestor", one, other], limit: .whole).status == 0
+    }
+
+    /// Returns whether a base has, or once had, all that a branch changes, as after a squash merge.
+    func hasLanded(_ tip: String, since fork: String, on base: String) async throws -> Bool {
+        let (_, new, changed) = try await changes(from: fork, to: tip)
+        guard let first = changed.first?.string else { return true }
+        let commits = try await git.checked(
+            ["rev-list", "--first-parent", base, "^\(fork)", "--", ":(literal)\(first)"]).text.split(separator: "\n")
+        for commit in [base] + commits.map({ String($0) }) {
+            let landed = try await entries(commit, changed.map(\.string))
+            if changed.allSatisfy({ new[$0] == landed[$0] }) { return true }
+        }
+        return false
     }
 
     /// Returns the files of a commit or a tree at or below some paths.

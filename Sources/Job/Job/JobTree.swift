@@ -37,7 +37,6 @@ package struct JobTree: Sendable {
             try FileStore.rename(work, to: kept)
         }
         try FileStore.removeTree(path)
-        _ = try await clone.git.checked(["worktree", "prune"])
         _ = try await clone.git.checked(["worktree", "add", "-q", "--force", "--no-checkout", "--detach", path, base])
         git = GitCommand(directory: path, seconds: 1800, access: .remote, settings: Self.settings)
         let sparse = try await git.checked(["rev-parse", "--git-path", "info/sparse-checkout"]).text
@@ -78,7 +77,8 @@ package struct JobTree: Sendable {
         guard ignored.isEmpty else {
             throw JobProblem(
                 .usage,
-                "git ignores \(MarkdownText.codes(ignored)); nothing was committed; remove the rule from .gitignore")
+                "git ignores \(MarkdownText.codes(ignored)); nothing was committed; remove the rule from .gitignore or .git/info/exclude"
+            )
         }
         for path in paths {
             let isThere = try FileStore.kind("\(self.path)/\(path)") != nil
@@ -129,7 +129,9 @@ package struct JobTree: Sendable {
 
     /// Makes a commit of a tree, with a committer if none is configured. Moves no branch.
     package func commit(_ tree: String, parents: [String], message: String) async throws -> String {
-        let isKnown = try await git.run(["config", "user.email"], limit: .whole).status == 0
+        let known = try await git.run(
+            ["config", "--name-only", "--get-regexp", #"^user\.(name|email)$"#], limit: .whole)
+        let isKnown = Set(known.text.split(separator: "\n")).count == 2
         let who = isKnown ? [] : ["-c", "user.name=rsdump", "-c", "user.email=rsdump@localhost"]
         return try await git.checked(
             who + ["commit-tree", tree] + parents.flatMap { ["-p", $0] }, input: Array(message.utf8)
@@ -139,6 +141,7 @@ package struct JobTree: Sendable {
     /// Removes the tree.
     package func remove() async throws {
         try FileStore.removeTree(path)
-        _ = try await clone.git.checked(["worktree", "prune"])
+        // Not prune: a person's work tree may be on a disk that is not mounted.
+        _ = try await clone.git.checked(["worktree", "remove", "--force", path])
     }
 }

@@ -155,18 +155,21 @@ extension NightlyJob {
         let suffix = base.exact == usual?.exact ? "" : "-for-\(base)"
         let branch = options.branch ?? "remote-settings-\(options.dumps)\(suffix)"
         for name in [branch, base]
-        where try await clone.git.run(["check-ref-format", "refs/heads/\(name)"], limit: .whole).status != 0 {
+        where try await clone.git.run(["check-ref-format", "refs/heads/\(name)"], limit: .whole).status != 0
+            || name == "HEAD" || name.hasPrefix("-")
+        {
             throw JobProblem(.usage, "\(MarkdownText.code(name)) is not a valid branch name")
         }
         let heads = try await clone.fetch(base: base, branch: branch)
         guard let tip = heads.branch, try await !clone.isAncestor(tip, of: heads.base) else {
             return Place(base: base, branch: branch, heads: heads, fork: nil)
         }
-        let fork = try await clone.ancestor(heads.base, tip) ?? heads.base
-        // A squashed branch is merged too, if the base has all of its changes.
-        let (_, new, changed) = try await clone.changes(from: fork, to: tip)
-        let landed = try await clone.entries(heads.base, changed.map(\.string))
-        let isMerged = changed.allSatisfy { new[$0] == landed[$0] }
+        // Without an ancestor, the base has begun a new history, and the branch cannot be merged into it.
+        let fork = try await clone.ancestor(heads.base, tip)
+        if fork == nil {
+            report.landed.append("The branch shares no commit with the base, so it begins anew.")
+        }
+        let isMerged = if let fork { try await clone.hasLanded(tip, since: fork, on: heads.base) } else { false }
         return Place(base: base, branch: branch, heads: heads, fork: isMerged ? nil : fork)
     }
 
@@ -500,7 +503,9 @@ extension NightlyJob {
 
     private func text(_ place: Place, _ tip: String) async throws -> RequestText {
         try await clone.fetchFiles(place.heads.base, tip, below: options.dumps)
-        let path = "\(clone.top)/\(options.dumps)"
+        // Git's filters, such as Git LFS, depend on the attributes in a work tree: the job's own, if it was made.
+        let tree = "\(state(of: place.branch))/tree"
+        let path = "\(try FileStore.isDirectory(tree) ? tree : clone.top)/\(options.dumps)"
         let all = try await DiffReport(
             from: (
                 .git(revision: "\(clone.remote)/\(place.base)", path: nil),
