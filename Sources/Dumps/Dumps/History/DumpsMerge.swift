@@ -116,13 +116,28 @@ package struct DumpsMerge: Sendable {
         let directory = transaction.directory
         transaction.keep(lock)
         let chosen = Set(choices.map(\.collection))
-        for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {
-            guard let entry = lock.collections[id], try directory.bundleHash(id) != entry.bundle.sha256,
-                let bytes = try await bundle(id)
-            else { continue }
+        let changed = try lock.collections.keys.sorted().filter { id in
+            try (!onlyChosen || chosen.contains(id)) && directory.bundleHash(id) != lock.collections[id]?.bundle.sha256
+        }
+        // git leaves a bundle in the work tree that one side has removed and the other one changed.
+        let removed = Set(ours.lock.collections.keys).union(theirs.lock.collections.keys)
+            .filter { lock.collections[$0] == nil }
+        // With git's conflict markers, the lock file cannot be read.
+        let present = try FileStore.read(directory.lockPath, limit: Limits.lockBytes).flatMap {
+            try? LockFile(parsing: $0, path: directory.lockPath)
+        }
+        for (id, entry) in present?.collections ?? [:] where lock.collections[id] != entry {
+            guard [ours, theirs, base].contains(where: { $0?.lock.collections[id] == entry }) else {
+                throw Failure(
+                    place: directory.bundlePath(id), problem: "the merge would replace a state that is not committed",
+                    remedy: "commit it, or restore it and the lock file with git checkout, and try again")
+            }
+        }
+        for id in changed {
+            guard let entry = lock.collections[id], let bytes = try await bundle(id) else { continue }
             try transaction.stage(bytes, of: id, as: entry)
         }
-        try transaction.remove(ours.lock.collections.keys.filter { lock.collections[$0] == nil })
+        try transaction.remove(removed)
         try transaction.commit(nil)
     }
 

@@ -186,11 +186,15 @@ package struct GitRepository: Sendable {
         isShallow ? "this clone has only the newest commits; fetch the others with: git fetch --unshallow" : nil
     }
 
-    /// Returns the names that refer to a commit, in the given order.
-    package func existing(_ names: [String]) async throws(Failure) -> [String] {
-        var existing: [String] = []
-        for name in names where try await commit(name) != nil { existing.append(name) }
-        return existing
+    /// Returns the name of the commit that a merge, cherry-pick or rebase in progress brings in; `nil` if there is none.
+    package func incoming() async throws(Failure) -> String? {
+        for name in ["MERGE_HEAD", "CHERRY_PICK_HEAD"] where try await commit(name) != nil { return name }
+        // A rebase that is complete leaves REBASE_HEAD behind.
+        for folder in ["rebase-merge", "rebase-apply"] {
+            let path = try await place(["--path-format=absolute", "--git-path", folder])
+            if try FileStore.isDirectory(path), try await commit("REBASE_HEAD") != nil { return "REBASE_HEAD" }
+        }
+        return nil
     }
 
     /// Returns the path of a hook, whether it belongs to this repository only, and the path of the directory relative
@@ -233,8 +237,7 @@ package struct GitRepository: Sendable {
     /// - Returns: whether this changes the next commit.
     package func stage(_ files: [String]) async throws(Failure) -> Bool {
         let before = try await checked(["write-tree"], limit: Self.short)
-        var paths: [String] = []
-        for file in files { paths.append(try relative(file)) }
+        let paths = try files.map { (file) throws(Failure) in try relative(file) }
         _ = try await checked(["add", "--all", "--"] + paths, limit: Self.short)
         return try await checked(["write-tree"], limit: Self.short) != before
     }

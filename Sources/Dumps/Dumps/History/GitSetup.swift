@@ -26,6 +26,8 @@ package struct GitSetup {
         try await repository.set("merge.rsdump.name", to: "Remote Settings lock file and bundles")
         try await repository.set(
             "merge.rsdump.driver", to: "\(program.replacing("%", with: "%%")) merge --driver %A %P")
+        // If the branches have several ancestors, git merges these first, and must not take the newer state for the ancestor.
+        try await repository.set("merge.rsdump.recursive", to: "binary")
         try await repository.set("diff.rsdump.textconv", to: "\(program) show --textconv --")
         try await repository.set("diff.rsdump.cachetextconv", to: "true")
         return try await installHook()
@@ -39,14 +41,17 @@ package struct GitSetup {
             return "\(VisibleText.escape(path)) is in core.hooksPath, which other repositories may use; add this line "
                 + "to the file: \(VisibleText.escape(command))"
         }
-        let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(Self.mark)\nset -e\n")
+        let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(Self.mark)\n")
         var lines = known.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.contains(where: { $0.elementsEqual(Self.mark.utf8) }) else {
             return "\(path) belongs to another program; add this line to the file: \(command)"
         }
-        if lines.last?.isEmpty == true { lines.removeLast() }
-        lines.removeAll { $0.suffix(quoted.utf8.count).elementsEqual(quoted.utf8) }
-        lines.append(ArraySlice(command.utf8))
+        // Each directory is merged before the hook fails, because git does not run it again.
+        let (end, last) = (" \(quoted) || failed=1", #"[ -z "$failed" ]"#)
+        lines.removeAll { line in
+            line.isEmpty || [end, last].contains { line.suffix($0.utf8.count).elementsEqual($0.utf8) }
+        }
+        lines += ["\(command) || failed=1", last].map { ArraySlice($0.utf8) }
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
         guard unsafe chmod(path, 0o755) == 0 else { throw Failure("make executable", path) }

@@ -89,11 +89,11 @@ struct MergeCommand: AsyncParsableCommand {
         if let revision { return (revision, nil) }
         if let head = Self.merging { return (head, nil) }
         let repository = try await GitRepository(containing: directory)
-        guard let name = try await repository.existing(["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"]).first else {
+        guard let name = try await repository.incoming() else {
             throw CommandFailure(
                 .usage,
                 "\(directory): no git merge, rebase or cherry-pick is in progress; give the other commit with --with "
-                    + "REV")
+                    + "REV, or go back to an earlier state with rsdump pin --at")
         }
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
     }
