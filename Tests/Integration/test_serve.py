@@ -286,6 +286,10 @@ def test_watch_waits_for_the_first_refresh(dumps, tmp_path):
                 assert process.stdout.readline().strip() == f"http://127.0.0.1:{port}"
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/__heartbeat__", timeout=60) as answer:
                     assert answer.status == 200
+                (place / "dumps.lock.json").unlink()
+                assert any("the file is missing" in line for line in process.stderr)
+                monitor = f"http://127.0.0.1:{port}/v2/buckets/monitor/collections/changes/changeset?_expected=0"
+                assert json.load(urllib.request.urlopen(monitor, timeout=60))["changes"]
                 shutil.rmtree(place)
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0

@@ -199,7 +199,7 @@ def test_upload_is_consistent_after_each_request(team, bucket, tmp_path):
             assert not failures, f"{what}: {failures[0]!r}"
             if what != "signed again":
                 assert all(LIST in path for path in written[-2:]) and not any(LIST in path for path in written[:-2]), written
-    assert refused[0].code == rsdump.TRY_AGAIN and refused[0].says("another process is publishing there")
+    assert refused[0].code == rsdump.TRY_AGAIN and refused[0].says("another process is writing there")
 
 
 @pytest.mark.parametrize("limit", [0, 3])

@@ -27,9 +27,9 @@ extension Failure {
                 + "characters", remedy: "choose a different path")
     }
 
-    /// Returns an error for a folder into which another process is publishing.
-    static func mirrorIsBusy(_ folder: String) -> Self {
-        Self(.busy, place: folder, problem: "another process is publishing there", remedy: "try again when it is done")
+    /// Returns an error for a folder into which another process is exporting.
+    static func outputIsBusy(_ folder: String) -> Self {
+        Self(.busy, place: folder, problem: "another process is writing there", remedy: "try again when it is done")
     }
 
     /// Returns an error for a file that has disappeared right after it was written.

@@ -102,7 +102,8 @@ package struct SourceReader {
         Failure(place: file, line: line, problem: problem, remedy: remedy)
     }
 
-    private func json(_ text: Bytes) throws(Failure) -> SourceNode {
+    /// Parses JSON, whatever the file's name is.
+    package func json(_ text: Bytes) throws(Failure) -> SourceNode {
         do throws(Failure) {
             var reader = JSONReader(text)
             var lines = LineCounter(text)
@@ -167,7 +168,7 @@ package struct SourceReader {
         }
     }
 
-    private func yaml(_ bytes: Bytes) throws(Failure) -> SourceNode {
+    package func yaml(_ bytes: Bytes) throws(Failure) -> SourceNode {
         guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }

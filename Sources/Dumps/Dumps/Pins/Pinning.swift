@@ -174,6 +174,11 @@ package struct Pinning: Sendable {
     private func candidates(
         _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
     ) async throws -> [Candidate] {
+        if let path, case .revision(let name) = request {
+            throw Failure(
+                .usage, file: path, found: "--at names the commit \(VisibleText.quote(name)), and --from another place",
+                remedy: "leave one of them out, or give a time with --at")
+        }
         if path == nil {
             switch request {
             case .present:
@@ -189,10 +194,13 @@ package struct Pinning: Sendable {
             }
         }
         if let path, case .git(let name, let place)? = DiffSide.Place(path) {
-            return try await committed(id, at: name, in: place ?? directory.path, held: held)
-        }
-        if case .revision(let name) = request {
-            throw Failure.noState(name, gap: nil)
+            let found = try await committed(id, at: name, in: place ?? directory.path, held: held)
+            guard request == .present || found.contains(where: { request.includes($0.timestamp) }) else {
+                throw Failure.notFound(
+                    id, wanted: "\(request)", places: path, found: found.map(\.timestamp),
+                    remedy: "give a different --at or --from")
+            }
+            return found
         }
         let source: BundleHistory.Source
         let places: String

@@ -1,16 +1,20 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory that is written under a temporary name beside its final path, and is renamed when it is complete.
+/// A directory that is written under a temporary name beside its final path, and is renamed when it is complete. An update
+/// moves each of its files into the existing directory instead.
 final class ExportDirectory {
     let path: String
     private let temporaryDirectory: TemporaryDirectory
     private var temporary: String { temporaryDirectory.path }
     /// Whether an existing directory is updated.
     let isUpdate: Bool
-    /// The folders whose attachments an update replaces. It removes all attachments from them that were neither written
-    /// nor kept.
-    private var owned: Set<ExactString> = []
+    /// The folders whose attachments an update replaces, and whether these have sidecars. It removes all attachments from
+    /// them that were neither written nor kept.
+    private var owned: [ExactString: Bool] = [:]
+    private var kept: Set<ExactString> = []
+    /// Two updates of one directory would lose each other's entries.
+    private let lock: DirectoryLock?
     /// The number of files written so far.
     private(set) var files = 0
     private(set) var size = 0
@@ -21,9 +25,11 @@ final class ExportDirectory {
     init(_ path: String, _ existing: Export.Existing) throws(Failure) {
         self.path = path
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        // An updated directory belongs to the user, so it is not marked as an output that a later run may replace.
+        lock = try isUpdate ? DirectoryLock(path) : nil
+        if isUpdate, lock == nil { throw .outputIsBusy(path) }
+        // Inside, because the directory may be on a file system of its own.
         temporaryDirectory =
-            try isUpdate ? TemporaryDirectory(beside: path) : FileStore.makeOutputDirectory(for: path)
+            try isUpdate ? TemporaryDirectory(beside: "\(path)/.rsdump") : FileStore.makeOutputDirectory(for: path)
     }
 
     /// Writes one file. An update keeps a JSON file that differs only in its form, so that only changed data makes a
@@ -64,7 +70,9 @@ final class ExportDirectory {
 
     /// Marks a folder as containing the attachments of an exported collection. An update removes all other attachments
     /// from it.
-    func own(_ folder: String) { owned.insert(folder.exact) }
+    ///
+    /// - Parameter hasSidecars: whether only a file with a `.meta.json` is an attachment.
+    func own(_ folder: String, hasSidecars: Bool = true) { owned[folder.exact] = hasSidecars }
 
     /// Returns whether the directory to update contains this file.
     func had(_ name: String) throws(Failure) -> Bool {
@@ -86,23 +94,32 @@ final class ExportDirectory {
         var hasher = ContentHasher()
         try FileStore.readPieces(present) { (piece) throws(Failure) in hasher.update(piece) }
         guard hasher.finish() == attachment.hash else { return false }
-        try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"), below: temporary)
-        try FileStore.link(present, as: "\(temporary)/\(name)")
+        kept.insert(name.exact)
         return true
     }
 
-    /// Moves the directory to its final path.
+    /// Moves the directory to its final path, or an update's files into the directory.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
-        var dropped: [String] = []
-        if isUpdate {
-            try carry("", &dropped)
-            try FileStore.exchangeOutput(temporary, with: path)
-        } else {
+        guard isUpdate else {
             try FileStore.placeOutput(temporary, at: path)
+            return []
         }
-        return dropped
+        try FileStore.flush(tree: temporary)
+        var dropped: [String] = []
+        for (folder, hasSidecars) in owned {
+            for name in try FileStore.list("\(path)/\(folder.string)") ?? [] {
+                let place = "\(folder.string)/\(name)"
+                guard try FileStore.size("\(path)/\(place)") != nil, try !contains(place), !kept.contains(place.exact),
+                    try !hasSidecars || isAttachment(place)
+                else { continue }
+                dropped.append(place)
+            }
+        }
+        try move("")
+        for place in dropped { try FileStore.remove("\(path)/\(place)", below: path) }
+        return dropped.sorted()
     }
 
     /// Returns whether a file of the current directory is part of a pair: an attachment and its `.meta.json`.
@@ -112,20 +129,15 @@ final class ExportDirectory {
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
-    /// Adds the kept files of the current directory to the new one, as hard links.
-    private func carry(_ folder: String, _ dropped: inout [String]) throws(Failure) {
-        for name in try FileStore.list("\(path)/\(folder)") ?? [] {
+    /// Moves the files of a folder into the directory to update, which keeps its other files.
+    private func move(_ folder: String) throws(Failure) {
+        let names = try FileStore.list("\(temporary)/\(folder)") ?? []
+        for name in names {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
-            let target = "\(temporary)/\(place)"
-            if try FileStore.isDirectory("\(path)/\(place)") {
-                try carry(place, &dropped)
-            } else if try FileStore.size(target) != nil {
-                continue
-            } else if owned.contains(folder.exact), try isAttachment(place) {
-                dropped.append(place)
+            if try FileStore.isDirectory("\(temporary)/\(place)") {
+                try move(place)
             } else {
-                try FileStore.makeDirectories(FileStore.parent(of: target))
-                try FileStore.link("\(path)/\(place)", as: target)
+                try FileStore.rename("\(temporary)/\(place)", to: "\(path)/\(place)", below: path)
             }
         }
     }

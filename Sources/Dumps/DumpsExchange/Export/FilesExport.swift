@@ -24,7 +24,7 @@ enum FilesExport {
                 remedy: "export each bucket to a separate directory")
         }
         try directory.write(collection.list(style), to: list)
-        directory.own("attachments/\(id.name)")
+        directory.own("attachments/\(id.name)", hasSidecars: false)
         var taken: [ExactString: String] = [:]
         for (entry, attachment) in collection.attached {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)

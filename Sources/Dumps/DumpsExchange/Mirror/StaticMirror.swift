@@ -46,7 +46,7 @@ package enum StaticMirror {
         guard MirrorPath(address.path + "/v1/") != nil else { throw Failure.unusableURL(address.url) }
         try check(folder)
         try FileStore.makeDirectories(folder)
-        guard let lock = try DirectoryLock(folder) else { throw Failure.mirrorIsBusy(folder) }
+        guard let lock = try DirectoryLock(folder) else { throw Failure.outputIsBusy(folder) }
         defer { withExtendedLifetime(lock) {} }
         return try write(try await read(), to: folder)
     }

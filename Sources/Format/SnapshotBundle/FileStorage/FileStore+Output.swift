@@ -58,12 +58,6 @@ extension FileStore {
     /// - Throws: ``Failure``, also if the previous one may not be replaced. Nothing has changed in that case.
     package static func placeOutput(_ finished: String, at path: String) throws(Failure) {
         try checkReplaceable(path)
-        try exchangeOutput(finished, with: path)
-    }
-
-    /// Moves a finished file or directory to its final path like ``placeOutput(_:at:)``, but without checking that the
-    /// previous one may be replaced. Use it for an update that keeps all files that the caller has not written.
-    package static func exchangeOutput(_ finished: String, with path: String) throws(Failure) {
         if try isDirectory(finished) { try flush(tree: finished) }
         // The system replaces a file in one step, but a directory only in two. If the process is killed between them,
         // the previous directory remains next to its path under a temporary name.

@@ -54,6 +54,9 @@ package struct SourceDirectory: Sendable {
                 guard try !isDirectory || !Self.sourceFiles(in: place).isEmpty else { continue }
                 do {
                     let id = try CollectionID(bucket: bucket, name: stem)
+                    if "\(id)" == "monitor/changes" {
+                        problems.add(place, nil, "a server lists all collections under this name", "rename it")
+                    }
                     if let other = found.updateValue((id, place), forKey: id.ignoringCase.exact) {
                         let problem =
                             other.id == id

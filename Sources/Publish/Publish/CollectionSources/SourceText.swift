@@ -19,7 +19,7 @@ package struct SourceText: Sendable {
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
         var builder = CollectionBuilder(id: id, root: ".")
         do throws(Failure) {
-            builder.add(collection: try SourceReader(file: "\(file).yaml").node(source), file: file)
+            builder.add(collection: try SourceReader(file: file).yaml(source), file: file)
         } catch {
             builder.problems.add(error)
         }

@@ -22,7 +22,7 @@ package struct FirebaseTemplate: Sendable {
     package init(_ json: Bytes, file: String, skipping: Bool) throws(Failure) {
         var converter = TemplateConverter(file: file)
         do throws(Failure) {
-            converter.convert(try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json").node(json))
+            converter.convert(try SourceReader(file: file).json(json))
         } catch {
             throw Failure(problems: [error])
         }

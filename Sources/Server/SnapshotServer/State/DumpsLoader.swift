@@ -96,6 +96,7 @@ actor DumpsLoader {
         }
         var identity = try? FileStore.identity(directory.lockPath, followsLinks: true)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
+        guard identity != nil || loaded.isEmpty else { throw Failure.nothingLocked(directory.lockPath) }
         let before = problems
         var (lock, staged) = try directory.readableLock()
         var found = try await collections(of: lock, staged, at: address)

@@ -160,26 +160,6 @@ final class FileStoreTests: DirectorySuite {
         #expect(throws: Failure.self) { try FileStore.readPieces(path("b")) { _ in } }
     }
 
-    @Test func outputDirectoryIsExchanged() throws {
-        for name in ["a", "b"] {
-            try FileStore.makeDirectories(path("\(name)/deep"))
-            try FileStore.replace(path("\(name)/deep/file"), with: Bytes(utf8: name))
-        }
-        try FileStore.flush(tree: path("a"))
-        try FileStore.exchangeOutput(path("b"), with: path("a"))
-        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
-        #expect(try names() == ["a"])
-        // A failed exchange leaves the existing directory in place.
-        let error = #expect(throws: Failure.self) { try FileStore.exchangeOutput(path("c"), with: path("a")) }
-        #expect(error?.isMissing == true && error?.place == path("a"))
-        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
-        #expect(try names() == ["a"])
-        try FileStore.replace(path("file"), with: Bytes(utf8: "file"))
-        try FileStore.exchangeOutput(path("a"), with: path("file"))
-        #expect(try FileStore.read(path("file/deep/file"), limit: 1)?.text == "b")
-        #expect(throws: Failure.self) { try FileStore.flush(tree: path("c")) }
-    }
-
     @Test func kindOfPath() throws {
         try FileStore.replace(path("file"), with: Bytes())
         try FileStore.makeDirectories(path("d"))

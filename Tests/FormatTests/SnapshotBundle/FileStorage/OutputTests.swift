@@ -19,7 +19,8 @@ final class OutputTests: DirectorySuite {
         try place("first")
         #expect(try FileStore.list(path) == ["first"])
         try place("second")
-        #expect(try FileStore.list(path) == ["second"])
+        #expect(throws: Failure.self) { try FileStore.placeOutput(directory + "/missing", at: path) }
+        #expect(try FileStore.list(path) == ["second"] && FileStore.list(directory) == ["output"])
 
         // A directory that the tool did not create is replaceable only while it is empty.
         let copy = directory + "/copy"
