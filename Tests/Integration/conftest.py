@@ -120,3 +120,14 @@ def team(tmp_path):
     team = Team(tmp_path)
     team.publish()
     return team
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from browser import Browser
+
+    driver = Browser()
+    try:
+        yield driver
+    finally:
+        driver.quit()

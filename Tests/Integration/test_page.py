@@ -93,15 +93,6 @@ def authored():
         yield serving.url
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    driver = Browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
 def assert_inert(chromium):
     assert chromium.title != "owned"
     assert not chromium.find_elements(By.CSS_SELECTOR, "script, iframe, object, embed, [onload], [onerror], [onfocus]")

@@ -6,7 +6,6 @@ import urllib.parse
 
 import pytest
 
-from browser import Browser
 from mirror import UpdatesMirror
 from nginx_examples import BehindNginx
 from serve import Serving
@@ -42,15 +41,6 @@ def origins(demo, refreshed_sample, tmp_path_factory):
     with mirror, BehindNginx(tmp_path_factory.mktemp("nginx"), demo.port) as front:
         post()
         yield {"serve": (demo.url, publish), "nginx": (front.origin, publish), "mirror": (mirror.origin, post)}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    driver = Browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
 
 
 LISTEN = """

@@ -321,11 +321,6 @@ package struct CertificateAuthority: Sendable {
 }
 
 extension Timestamp {
-    /// Converts a date. Dates before 1970 become 1970.
-    fileprivate init(_ date: Date) {
-        self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
-    }
-
     /// The timestamp in whole seconds, which is the precision of certificates.
     fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
 

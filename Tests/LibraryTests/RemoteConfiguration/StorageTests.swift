@@ -288,17 +288,7 @@ struct StorageTests {
         try place.put("a", 3)
         place.pass(hours: 13)
         try await start().fetch()
-        let whole = place.storage + ".whole"
-        try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
-        let files = try FileManager.default.subpathsOfDirectory(atPath: whole).filter {
-            $0.hasSuffix(".json") || $0.contains("/")
-        }
-        #expect(files.count == 4, "\(files)")
-        for subset in 0..<(1 << files.count) {
-            let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
-            try FileManager.default.removeItem(atPath: place.storage)
-            try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
-            for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
+        try await forEachPurge(of: place.storage) { purged in
             let config = start()
             #expect(["1", "2"].contains(config.text("a")), "\(purged)")
             try await config.fetchAndActivate()

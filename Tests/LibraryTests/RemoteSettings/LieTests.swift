@@ -127,7 +127,6 @@ import Testing
         let both = TrustAnchors(place.server.root.roots + place.server.otherRoot.roots)
         try await place.client(collection) { $0.trustRoots = both }.sync()
         if isDamaged { try place.files.damage(collection.id) }
-        try place.server.removeCollection(collection.id)
         let honest = try place.server.makeCollection(id: collection.id)
         try honest.put("a")
         let client = place.client(collection)

@@ -72,12 +72,6 @@ package struct Acknowledgement: Hashable, Sendable {
     package var until: Timestamp
     package var reason: String?
 
-    package init(kind: FailureClass, until: Timestamp, reason: String? = nil) {
-        self.kind = kind
-        self.until = until
-        self.reason = reason
-    }
-
     /// Returns whether the last day has passed in UTC.
     package func isOver(at now: Timestamp) -> Bool { Pin.isOver(until, at: now) }
 

@@ -33,8 +33,7 @@ extension ConfigurationReader {
                 kind = value.string.flatMap(FailureClass.init)
                 if kind == nil {
                     let kinds = FailureClass.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw error(
-                        value, "the acknowledged error cannot be \(shown(value))", remedy: "write one of \(kinds)")
+                    throw refused(value, "the acknowledged error", remedy: "write one of \(kinds)")
                 }
             case "until": until = try lastDay(value)
             case "reason": reason = try self.reason(value)
@@ -61,7 +60,7 @@ extension ConfigurationReader {
 
     private func lastDay(_ node: YAMLNode) throws(Failure) -> Timestamp {
         guard case .scalar(let scalar) = node.content, let date = Pin.date(scalar.string) else {
-            throw error(node, "until cannot be \(shown(node))", remedy: "write a date, such as 2026-12-31")
+            throw refused(node, "until", remedy: "write a date, such as 2026-12-31")
         }
         return date
     }
@@ -96,7 +95,7 @@ extension ConfigurationReader {
         switch node.string {
         case "deflate": return .deflate
         case "stored": return .stored
-        default: throw error(node, "compression cannot be \(shown(node))", remedy: "write deflate or stored")
+        default: throw refused(node, "compression", remedy: "write deflate or stored")
         }
     }
 
@@ -131,8 +130,7 @@ extension ConfigurationReader {
             case .notEmptied: guards.keepsRecords = try bool(value, name.rawValue)
             case .minRecords:
                 guard let count = count(value) else {
-                    throw error(
-                        value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a number of records")
+                    throw refused(value, name.rawValue, remedy: "write a number of records")
                 }
                 guards.minRecords = count
             case .maxRemoved: guards.maxRemoved = try limit(value, name)
@@ -140,13 +138,12 @@ extension ConfigurationReader {
             case .maxAdded: guards.maxAdded = try limit(value, name)
             case .maxGrowth:
                 guard let percent = percent(value) else {
-                    throw error(
-                        value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a percentage, such as 50%")
+                    throw refused(value, name.rawValue, remedy: "write a percentage, such as 50%")
                 }
                 guards.maxGrowth = percent
             case .requiredIDs:
                 guard case .sequence(let items) = value.content else {
-                    throw error(value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a list of ids")
+                    throw refused(value, name.rawValue, remedy: "write a list of ids")
                 }
                 guards.requiredIDs = []
                 for item in items { guards.requiredIDs.append(try string(item, "an id")) }
@@ -158,9 +155,7 @@ extension ConfigurationReader {
     private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(Failure) -> Guards.Limit {
         if let percent = percent(node) { return .percent(percent) }
         if let count = count(node) { return .records(count) }
-        throw error(
-            node, "\(name.rawValue) cannot be \(shown(node))",
-            remedy: "write a number of records, or 10% for a percentage")
+        throw refused(node, name.rawValue, remedy: "write a number of records, or 10% for a percentage")
     }
 
     private func count(_ node: YAMLNode) -> Int? {
@@ -191,7 +186,7 @@ extension ConfigurationReader {
                 remedy: "copy the schema from the collection's metadata to this place")
         }
         guard case .mapping = node.content else {
-            throw error(node, "schema cannot be \(shown(node))", remedy: "write none, or a JSON Schema of the records")
+            throw refused(node, "schema", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file).node(node)
         _ = try mapFailure(of: try RecordSchema(source.json)) {

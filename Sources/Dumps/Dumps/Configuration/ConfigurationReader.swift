@@ -76,8 +76,7 @@ package struct ConfigurationReader {
         let wanted =
             text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
         guard let wanted else {
-            throw error(
-                node, "requires cannot be \(shown(node))", remedy: "write the lowest version, such as \">= 0.2\"")
+            throw refused(node, "requires", remedy: "write the lowest version, such as \">= 0.2\"")
         }
         guard !DumpsConfiguration.toolVersion.lexicographicallyPrecedes(wanted) else {
             throw error(
@@ -159,7 +158,7 @@ package struct ConfigurationReader {
             switch node.string {
             case "all": return AttachmentRule(.all)
             case "none": return AttachmentRule(.none)
-            default: throw error(node, "attachments cannot be \(shown(node))", remedy: remedy)
+            default: throw refused(node, "attachments", remedy: remedy)
             }
         case .mapping(let mapping):
             var rule = AttachmentRule()
@@ -183,7 +182,7 @@ package struct ConfigurationReader {
 
     func size(_ node: YAMLNode, _ what: String) throws(Failure) -> UInt64 {
         guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
-            throw error(node, "\(what) cannot be \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
+            throw refused(node, what, remedy: "write a size above zero, such as 20 MiB")
         }
         return bytes
     }
@@ -215,7 +214,7 @@ package struct ConfigurationReader {
         switch node.string {
         case "true": return true
         case "false": return false
-        default: throw error(node, "\(what) cannot be \(shown(node))", remedy: "write true or false")
+        default: throw refused(node, what, remedy: "write true or false")
         }
     }
 
@@ -232,6 +231,11 @@ package struct ConfigurationReader {
 
     func error(_ node: YAMLNode, _ problem: String, remedy: String) -> Failure {
         Failure(place: file, line: node.line, problem: problem, remedy: remedy)
+    }
+
+    /// Returns an error for a value that a key cannot have.
+    func refused(_ node: YAMLNode, _ what: String, remedy: String) -> Failure {
+        error(node, "\(what) cannot be \(shown(node))", remedy: remedy)
     }
 
     func shown(_ node: YAMLNode) -> String {

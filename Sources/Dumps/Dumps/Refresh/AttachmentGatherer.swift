@@ -135,19 +135,7 @@ struct AttachmentGatherer: Sendable {
             let saved = try await client.attachment(
                 attachment.location, at: base, size: attachment.size, digest: attachment.digest, resume: resume,
                 held: resume == nil ? held() : nil
-            ) { piece in
-                switch piece {
-                case .start(let start) where start == offset: break
-                case .start:
-                    try file.restart()
-                    onEvent(.received(id, bytes: -offset))
-                    offset = 0
-                case .bytes(let bytes):
-                    try file.write(bytes)
-                    offset += bytes.count
-                    onEvent(.received(id, bytes: bytes.count))
-                }
-            }
+            ) { try write($0, of: id, to: file, at: &offset) }
             try file.finish(flushing: false)
             return saved
         } catch let error as Failure where error.code == .content {
@@ -197,24 +185,28 @@ struct AttachmentGatherer: Sendable {
         return lacking
     }
 
+    private func write(
+        _ part: DownloadPart, of id: CollectionID, to file: WritableFile, at offset: inout Int
+    ) throws(Failure) {
+        switch part {
+        case .start(let start) where start == offset: break
+        case .start:
+            try file.restart()
+            onEvent(.received(id, bytes: -offset))
+            offset = 0
+        case .bytes(let bytes):
+            try file.write(bytes)
+            offset += bytes.count
+            onEvent(.received(id, bytes: bytes.count))
+        }
+    }
+
     private func downloadZip(of id: CollectionID, at base: AttachmentsURL, to path: String) async throws {
         let file = try WritableFile(creating: path)
         defer { file.abandon() }
         var offset = 0
         try await gate.pass(to: base.url) {
-            try await client.attachmentsZip(id, at: base) { part in
-                switch part {
-                case .start(let start) where start == offset: break
-                case .start:
-                    try file.restart()
-                    onEvent(.received(id, bytes: -offset))
-                    offset = 0
-                case .bytes(let piece):
-                    try file.write(piece)
-                    offset += piece.count
-                    onEvent(.received(id, bytes: piece.count))
-                }
-            }
+            try await client.attachmentsZip(id, at: base) { try write($0, of: id, to: file, at: &offset) }
         }
         try file.finish(flushing: false)
     }

@@ -57,12 +57,7 @@ struct DumpTree {
     ///   that an export can reproduce the file.
     /// - Throws: ``Failure``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
-        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
-        else {
-            throw Failure(
-                .usage, file: path, found: "it is a link, a folder or a device, not a regular file",
-                remedy: "replace it with the file itself")
-        }
+        let text = try ImportedCollection.text(path)
         do {
             var reader = JSONReader(text)
             var data: Bytes?

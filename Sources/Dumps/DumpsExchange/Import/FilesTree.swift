@@ -44,12 +44,7 @@ struct FilesTree {
 
     private func read(_ list: String, _ name: String, of id: CollectionID) throws -> ImportedCollection {
         let path = "\(root)/\(list)"
-        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
-        else {
-            throw Failure(
-                .usage, file: path, found: "it is a link, a folder or a device, not a regular file",
-                remedy: "replace it with the file itself")
-        }
+        let text = try ImportedCollection.text(path)
         var collection: ImportedCollection
         do {
             let records = try JSONValue(parsing: text)

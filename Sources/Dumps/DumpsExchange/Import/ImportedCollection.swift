@@ -19,11 +19,7 @@ struct AttachmentFolder {
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
-            guard let size = try FileStore.size("\(root)/\(place)") else {
-                throw Failure(
-                    .usage, file: root, entry: place, found: "it is a link or a folder, not a regular file",
-                    remedy: "remove it from the directory")
-            }
+            let size = try size(place)
             let id = try sidecar(place)?["id"]?.string ?? name
             guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
                 collection.notes.append("\(place): skipped, because no record uses this attachment")
@@ -47,6 +43,15 @@ struct AttachmentFolder {
         }
     }
 
+    private func size(_ place: String) throws(Failure) -> Int {
+        guard let size = try FileStore.size("\(root)/\(place)") else {
+            throw Failure(
+                .usage, file: root, entry: place, found: "it is a link or a folder, not a regular file",
+                remedy: "remove it from the directory")
+        }
+        return size
+    }
+
     /// Adds the files whose hash is in a record to the collection. Their names do not matter.
     ///
     /// - Throws: ``Failure`` if an entry is not a regular file, or `Failure`.
@@ -57,11 +62,7 @@ struct AttachmentFolder {
         }
         for name in try FileStore.list("\(root)/\(folder)") ?? [] {
             let place = "\(folder)/\(name)"
-            guard try FileStore.size("\(root)/\(place)") != nil else {
-                throw Failure(
-                    .usage, file: root, entry: place, found: "it is a link or a folder, not a regular file",
-                    remedy: "remove it from the directory")
-            }
+            _ = try size(place)
             try refusePointer(place)
             let digest = try digest(place)
             guard wanted.contains(digest) else {
@@ -106,6 +107,17 @@ struct ImportedCollection {
     var attachments: [SHA256Digest: AttachmentInput] = [:]
     /// Notes for the user, such as parts of the source that were skipped, one line each.
     var notes: [String] = []
+
+    /// Reads a document of a collection, which must be a regular file.
+    static func text(_ path: String) throws(Failure) -> Bytes {
+        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
+        else {
+            throw Failure(
+                .usage, file: path, found: "it is a link, a folder or a device, not a regular file",
+                remedy: "replace it with the file itself")
+        }
+        return text
+    }
 
     /// Creates a collection from a changeset.
     ///

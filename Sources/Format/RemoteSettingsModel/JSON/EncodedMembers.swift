@@ -1,18 +1,19 @@
 extension Encoder {
     /// Encodes the members that have a value.
     package func encode(members: KeyValuePairs<StaticString, (any Encodable)?>) throws {
-        var container = container(keyedBy: MemberName.self)
+        var container = container(keyedBy: MemberKey.self)
         for (name, value) in members {
-            if let value { try container.encode(value, forKey: MemberName(stringValue: "\(name)")) }
+            if let value { try container.encode(value, forKey: MemberKey(stringValue: "\(name)")) }
         }
     }
 }
 
-private struct MemberName: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
+/// The key of a member with any name.
+package struct MemberKey: CodingKey {
+    package let stringValue: String
+    package var intValue: Int? { nil }
 
-    init(stringValue: String) { self.stringValue = stringValue }
+    package init(stringValue: String) { self.stringValue = stringValue }
 
-    init?(intValue: Int) { nil }
+    package init?(intValue: Int) { nil }
 }

@@ -90,12 +90,3 @@ extension JSONValue: Codable {
         }
     }
 }
-
-private struct MemberKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-
-    init?(intValue: Int) { nil }
-}

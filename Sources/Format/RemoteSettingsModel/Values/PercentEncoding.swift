@@ -12,10 +12,8 @@ package enum PercentEncoding {
             if byte == UInt8(ascii: "%") {
                 guard index + 2 < bytes.count, isHex(bytes[index + 1]), isHex(bytes[index + 2]) else { return nil }
                 out.append(byte)
-            } else if isAllowed(byte) {
-                out.append(byte)
             } else {
-                out.append(contentsOf: [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)])
+                out += isAllowed(byte) ? [byte] : escaped(byte)
             }
         }
         return String(decoding: out, as: UTF8.self)
@@ -23,16 +21,13 @@ package enum PercentEncoding {
 
     /// Encodes everything except the unreserved characters (RFC 3986 §2.3).
     package static func component(_ text: String) -> String {
-        var out: [UInt8] = []
-        for byte in text.utf8 {
-            if isLetterOrDigit(byte) || "-._~".utf8.contains(byte) {
-                out.append(byte)
-            } else {
-                out.append(contentsOf: [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)])
-            }
+        let out = text.utf8.flatMap { byte in
+            isLetterOrDigit(byte) || "-._~".utf8.contains(byte) ? [byte] : escaped(byte)
         }
         return String(decoding: out, as: UTF8.self)
     }
+
+    private static func escaped(_ byte: UInt8) -> [UInt8] { [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)] }
 
     /// Decodes all escapes. Invalid UTF-8 is replaced by U+FFFD, and a `%` without two hexadecimal digits is kept.
     ///

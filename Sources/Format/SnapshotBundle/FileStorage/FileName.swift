@@ -41,5 +41,5 @@ struct FileName: Hashable {
 }
 
 extension FileName: Comparable {
-    static func < (one: FileName, other: FileName) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
+    static func < (one: FileName, other: FileName) -> Bool { unsafe strcmp(one.characters, other.characters) < 0 }
 }

@@ -52,8 +52,8 @@ struct ChainCertificate: Sendable {
 }
 
 extension Timestamp {
-    /// Converts a date. Dates before 1970 become 1970.
-    fileprivate init(_ date: Date) {
+    /// Converts the date of a certificate. Dates before 1970 become 1970.
+    package init(_ date: Date) {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }
 }

@@ -225,17 +225,11 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     ///
     /// The names are computed by the decoder itself, so that a strategy has the same effect as in a document.
     private func names() throws -> [ExactString: ExactString]? {
-        struct Name: CodingKey {
-            let stringValue: String
-            var intValue: Int? { nil }
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
         struct Names: Decodable {
             var positions: [ExactString: Int] = [:]
 
             init(from decoder: any Decoder) throws {
-                let members = try decoder.container(keyedBy: Name.self)
+                let members = try decoder.container(keyedBy: MemberKey.self)
                 for name in members.allKeys { positions[name.stringValue] = try members.decode(Int.self, forKey: name) }
             }
         }

@@ -13,7 +13,6 @@ struct OriginState {
     }
     var faults: [Fault] = []
     var log: [OriginTransport.SeenRequest] = []
-    var tombstonesHaveTimestamps = true
     private var origin: Origin?
 
     init(time: Timestamp) { self.time = time }

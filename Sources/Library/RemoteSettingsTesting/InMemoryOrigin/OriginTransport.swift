@@ -82,17 +82,8 @@ public final class OriginTransport: HTTPTransport {
         return ServerCollection(server: self, collection: id)
     }
 
-    /// Removes a collection from the server.
-    package func removeCollection(_ id: String) throws {
-        let id = try CollectionID(id)
-        state.withLock { $0.collections[id] = nil }
-    }
-
     /// Replaces the faults. The first one that matches a request is used.
     public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
-
-    /// Sets whether tombstones in version 1 of the API have a `last_modified`. By default, they do.
-    package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
     /// Makes every request fail, as without a network. With `false`, requests succeed again, and all other faults are
     /// removed too.
@@ -150,12 +141,9 @@ public final class OriginTransport: HTTPTransport {
             guard let zip = state.withLock({ $0.zip(at: path) }) else { return Reply(status: 404) }
             return Reply(status: 200, body: zip)
         }
-        let (origin, tombstonesHaveTimestamps) = try state.withLock { state in
-            (try state.currentOrigin(address), state.tombstonesHaveTimestamps)
-        }
-        let asked = tombstonesHaveTimestamps ? path : path.replacing("/v1/", with: "/v2/", maxReplacements: 1)[...]
-        let prepared = try origin.prepare(path: asked, query: query, now: HTTPEnvironment.system.now())
-        return try Self.reply(prepared.answer(), APIVersion(path: asked), headers)
+        let origin = try state.withLock { try $0.currentOrigin(address) }
+        let prepared = try origin.prepare(path: path, query: query, now: HTTPEnvironment.system.now())
+        return try Self.reply(prepared.answer(), APIVersion(path: path), headers)
     }
 
     private static func reply(_ answer: OriginAnswer, _ version: APIVersion?, _ headers: HTTPHeaders) throws -> Reply {

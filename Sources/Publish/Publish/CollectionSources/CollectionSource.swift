@@ -13,19 +13,7 @@ package struct CollectionSource: Sendable {
     /// Notes for the author, such as possible mistakes with their file and line, one line each.
     package let notes: [String]
     /// The paths of the files from which the collection was read, including its attachments.
-    package let files: Set<ExactString>
-
-    package init(
-        id: CollectionID, records: [SourceRecord], attachments: [SHA256Digest: AttachmentInput],
-        metadata: [JSONValue.Member], notes: [String], files: Set<ExactString> = []
-    ) {
-        self.id = id
-        self.records = records
-        self.attachments = attachments
-        self.metadata = metadata
-        self.notes = notes
-        self.files = files
-    }
+    package var files: Set<ExactString> = []
 
     package var recordCount: Int { records.count }
 }
@@ -37,11 +25,4 @@ package struct SourceRecord: Sendable {
     package let members: Bytes
     package let file: String
     package let line: Int
-
-    package init(id: String, members: Bytes, file: String, line: Int) {
-        self.id = id
-        self.members = members
-        self.file = file
-        self.line = line
-    }
 }

@@ -117,11 +117,6 @@ package struct InAppDefaults: Sendable {
     package let values: [ExactString: JSONValue]
     /// Whether the values are typed. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
-
-    package init(values: [ExactString: JSONValue], hasTypes: Bool) {
-        self.values = values
-        self.hasTypes = hasTypes
-    }
 }
 
 extension ParameterRecord {

@@ -2,6 +2,7 @@ import Foundation
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import SnapshotBundle
+import Testing
 
 @testable import RemoteSettings
 
@@ -74,4 +75,21 @@ extension Workplace {
     var files: StorageFiles { StorageFiles(storage: storage) }
 
     func attachments(_ collection: ServerCollection) -> String { "\(storage)/attachments/\(collection.id)" }
+}
+
+/// Calls a function for each set of a storage directory's four files, after the system has purged just these.
+func forEachPurge(of storage: String, _ body: ([String]) async throws -> Void) async throws {
+    let whole = storage + ".whole"
+    try FileManager.default.copyItem(atPath: storage, toPath: whole)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: whole).filter {
+        try FileStore.size("\(whole)/\($0)") != nil
+    }
+    #expect(files.count == 4, "\(files)")
+    for subset in 0..<(1 << files.count) {
+        let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
+        try FileManager.default.removeItem(atPath: storage)
+        try FileManager.default.copyItem(atPath: whole, toPath: storage)
+        for file in purged { try FileManager.default.removeItem(atPath: "\(storage)/\(file)") }
+        try await body(purged)
+    }
 }
