@@ -12,7 +12,7 @@ import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = {
-    "lines of code": 50_912, "lines of tests": 39_629, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
+    "lines of code": 50_912, "lines of tests": 39_628, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
 }
 ERROR_TYPE = (r"^\s*(?:(?:@nonexhaustive|public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
               r"[\w.]+\s*:[^{]*\b(?:Error)\b[^{]*\{")

@@ -127,7 +127,5 @@ def chromium():
     from browser import Browser
 
     driver = Browser()
-    try:
-        yield driver
-    finally:
-        driver.quit()
+    yield driver
+    driver.quit()

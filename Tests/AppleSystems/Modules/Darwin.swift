@@ -229,6 +229,7 @@ public func mmap(
 
 public func free(_ pointer: UnsafeMutableRawPointer!) { absent() }  // free(3)
 public func strlen(_ text: CString!) -> Int { absent() }  // strlen(3)
+public func strcmp(_ one: CString!, _ other: CString!) -> Int32 { absent() }  // strcmp(3)
 public func strerror(_ code: Int32) -> UnsafeMutablePointer<CChar>! { absent() }  // strerror(3)
 public func getenv(_ name: CString!) -> UnsafeMutablePointer<CChar>! { absent() }  // getenv(3)
 @discardableResult public func setenv(_ name: CString!, _ value: CString!, _ overwrite: Int32) -> Int32 { absent() }  // setenv(3)
